@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::destinations::ToTable;
 use super::reads::Scanning;
+use super::simulation::Simulated;
 use super::values::{name, value};
 use crate::sink::{Change, Expressions, Settings};
 use crate::source::TableReads;
@@ -53,6 +54,8 @@ pub(crate) struct Matching {
     pub(crate) filter: Option<String>,
     #[command(flatten)]
     scanning: Scanning,
+    #[command(flatten)]
+    pub(crate) simulation: Simulated,
 }
 
 impl Matching {

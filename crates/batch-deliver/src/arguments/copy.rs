@@ -6,6 +6,7 @@ use super::common::{Output, Recovery, Service};
 use super::destinations::table;
 use super::pace::Pacing;
 use super::reads::{Projection, Reads};
+use super::simulation::SimulatedTable;
 use super::values::url;
 use crate::connection::Connection;
 
@@ -36,6 +37,8 @@ pub(crate) struct ToCopy {
     pub(crate) pace: Pacing,
     #[command(flatten)]
     pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) simulation: SimulatedTable,
     #[command(flatten)]
     pub(crate) sides: Sides,
     #[command(flatten)]

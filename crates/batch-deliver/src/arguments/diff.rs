@@ -6,6 +6,7 @@ use super::common::{Output, Service};
 use super::copy::Sides;
 use super::destinations::table;
 use super::reads::{Projection, Reads};
+use super::simulation::SimulatedTable;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToDiff {
@@ -21,6 +22,8 @@ pub(crate) struct ToDiff {
     pub(crate) projection: Projection,
     #[command(flatten)]
     pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) simulation: SimulatedTable,
     #[command(flatten)]
     pub(crate) sides: Sides,
     #[command(flatten)]

@@ -5,6 +5,7 @@ use clap::Args;
 use super::common::{Output, Service};
 use super::destinations::table;
 use super::reads::{Projection, Reads};
+use super::simulation::SimulatedTable;
 use crate::format::ItemFormat;
 use crate::keeping::Location;
 
@@ -26,6 +27,8 @@ pub(crate) struct ToExport {
     pub(crate) projection: Projection,
     #[command(flatten)]
     pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) simulation: SimulatedTable,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use super::common::{Output, Service};
 use super::destinations::{GROUP, group};
 use super::pace::Pacing;
+use super::simulation::Simulated;
 use super::values::url;
 use crate::sink::{MessageFilter, QueueName};
 
@@ -24,6 +25,8 @@ pub(crate) struct ToMove {
     pub(crate) pace: Pacing,
     #[command(flatten)]
     pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) simulation: Simulated,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -58,6 +61,8 @@ pub(crate) struct ToDrain {
     pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) simulation: Simulated,
     #[command(flatten)]
     pub(crate) output: Output,
 }

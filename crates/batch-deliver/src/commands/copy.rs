@@ -6,8 +6,9 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use serde_json::json;
 
 use super::from_table::{FromTable, Opened};
+use super::simulation::{Simulation, table};
 use super::table::needed;
-use crate::arguments::ToCopy;
+use crate::arguments::{SimulatedTable, ToCopy};
 use crate::connection::{Connection, words};
 use crate::console::{Console, counted, grouped, size};
 use crate::format::Writes;
@@ -31,7 +32,10 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         .of(&arguments.from, arguments.projection.project.as_deref())
         .checked()?;
     let (from, to) = arguments.sides.connections(&arguments.service);
-    let source = sink::existing(&arguments.from, &from).await?;
+    let SimulatedTable { simulated, key } = &arguments.simulation;
+    let simulation = Simulation::if_filled(&arguments.service, simulated, &console);
+    let filter = arguments.reads.filter.as_deref();
+    let source = table(&arguments.from, &from, simulation.as_ref(), key.as_ref(), filter).await?;
     let key = needed(source.key())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {

@@ -7,25 +7,26 @@ use serde_json::{Value, json};
 use tokio::task;
 use tokio::time::Instant;
 
-use super::export::without_simulation;
+use super::simulation::{Simulation, table};
 use super::table::needed;
-use crate::arguments::ToDiff;
+use crate::arguments::{SimulatedTable, ToDiff};
 use crate::console::{counted, grouped, print_warnings, rate, time};
 use crate::format::{Item, Key, comparable};
 use crate::keeping::{Compared, Difference, Pairs, Side};
 use crate::outcome::{Failure, Outcome};
-use crate::sink;
 use crate::source::{ScannedItems, unread};
 use crate::stop::Stop;
 
 /// Compares the items.
 pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
-    without_simulation(&arguments.service)?;
+    let SimulatedTable { simulated, key } = &arguments.simulation;
+    let simulation = Simulation::of_source(&arguments.service, simulated, &console)?;
     let names = [arguments.from.as_str(), arguments.to.as_str()];
     let (from, to) = arguments.sides.connections(&arguments.service);
-    let first = sink::existing(names[0], &from).await?;
-    let second = sink::existing(names[1], &to).await?;
+    let (simulation, filter) = (simulation.as_ref(), arguments.reads.filter.as_deref());
+    let first = table(names[0], &from, simulation, key.as_ref(), filter).await?;
+    let second = table(names[1], &to, simulation, key.as_ref(), filter).await?;
     let key = needed(first.key())?;
     let other = needed(second.key())?;
     if key != other {

@@ -6,12 +6,13 @@ use std::io::{self, Stdout, Write, stdout};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::move_messages::{without_held_groups, without_simulation};
+use super::move_messages::without_held_groups;
+use super::simulation::{Simulation, queue};
 use crate::arguments::ToDrain;
 use crate::connection::Connection;
 use crate::console::{counted, grouped, print_warnings, time};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{Drain, SafeLines, existing_queue};
+use crate::sink::{Drain, SafeLines};
 use crate::stop::Stop;
 
 /// Where the lines go.
@@ -48,15 +49,15 @@ impl SafeLines for Lines {
 
 /// Writes the messages.
 pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
-    without_simulation(&arguments.service)?;
     let console = arguments.output.console();
+    let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let is_standard = arguments.file == "-";
     if is_standard && console.is_json() {
         let words = "the messages and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
     }
     let connection = Connection::from(&arguments.service);
-    let queue = existing_queue(&arguments.queue, &connection, "--queue").await?;
+    let queue = queue(&arguments.queue, &connection, "--queue", simulation.as_ref()).await?;
     without_held_groups(&arguments.which, &queue)?;
     let (mut lines, to) = if is_standard {
         (Lines::Standard(stdout()), "the standard output".to_owned())

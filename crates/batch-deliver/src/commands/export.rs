@@ -7,13 +7,14 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::arguments::{Service, ToExport};
+use super::simulation::{Simulation, table};
+use crate::arguments::{SimulatedTable, ToExport};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, print_warnings, rate, size, time};
 use crate::format::ItemFormat;
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{self, Lines};
+use crate::sink::Lines;
 use crate::source::{ScanFigures, ScannedItems, unread};
 use crate::stop::Stop;
 
@@ -28,13 +29,21 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         let words = "the items and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
     }
-    without_simulation(&arguments.service)?;
+    let SimulatedTable { simulated, key } = &arguments.simulation;
+    let simulation = Simulation::of_source(&arguments.service, simulated, &console)?;
     let connection = Connection::from(&arguments.service);
     let reads = arguments
         .reads
         .of(&arguments.table, arguments.projection.project.as_deref());
     let reads = reads.checked()?;
-    let table = sink::existing(&arguments.table, &connection).await?;
+    let table = table(
+        &arguments.table,
+        &connection,
+        simulation.as_ref(),
+        key.as_ref(),
+        reads.filter.as_deref(),
+    )
+    .await?;
     let lines = match &arguments.file {
         Location::File(_) if is_standard => Lines::standard(),
         Location::File(path) => Lines::file(path)?,
@@ -55,16 +64,6 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         stop: &stop,
     };
     export.write(scan.items(), lines).await
-}
-
-/// Refuses a simulated table, which would have no items.
-pub(super) fn without_simulation(service: &Service) -> Result<(), Failure> {
-    match service.simulate {
-        None => Ok(()),
-        Some(_) => Err(Failure::WrongUse(
-            "a simulated table has no items to read: leave out --simulate".to_owned(),
-        )),
-    }
 }
 
 struct Export<'a> {

@@ -3,11 +3,11 @@
 use serde_json::json;
 use tokio::task;
 
-use super::export::without_simulation;
 use super::from_table::FromTable;
 use super::question::{can_ask, question};
+use super::simulation::{Simulation, table};
 use super::table::needed;
-use crate::arguments::{Common, Condition, ToDelete, ToTable, ToUpdate};
+use crate::arguments::{Common, Condition, Simulated, ToDelete, ToTable, ToUpdate};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
@@ -27,7 +27,7 @@ pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
         ..
     } = arguments;
     let reads = matching.reads(&from.table, &condition).checked()?;
-    let items = Items::of(&from, reads, Verb::Delete).await?;
+    let items = Items::of(&from, reads, &matching.simulation, Verb::Delete).await?;
     if from.common.dry_run {
         return items.dry_run().await;
     }
@@ -61,7 +61,7 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
         .reads(&from.table, &condition)
         .beside(&[&expression])?
         .checked()?;
-    let items = Items::of(&from, reads, Verb::Update).await?;
+    let items = Items::of(&from, reads, &matching.simulation, Verb::Update).await?;
     if from.common.dry_run {
         return items.dry_run().await;
     }
@@ -128,12 +128,15 @@ struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    async fn of(arguments: &'a ToTable, reads: TableReads, verb: Verb) -> Result<Self, Failure> {
+    async fn of(arguments: &'a ToTable, reads: TableReads, simulated: &Simulated, verb: Verb) -> Result<Self, Failure> {
         let common = &arguments.common;
         refuse_inputs(common)?;
-        without_simulation(&common.service)?;
-        let table = sink::existing(&arguments.table, &Connection::from(&common.service)).await?;
-        let key = needed(arguments.items.key.clone().or_else(|| table.key()))?;
+        let console = common.output.console();
+        let simulation = Simulation::of_source(&common.service, simulated, &console)?;
+        let (connection, key) = (Connection::from(&common.service), &arguments.items.key);
+        let filter = reads.filter.as_deref();
+        let table = table(&arguments.table, &connection, simulation.as_ref(), key.as_ref(), filter).await?;
+        let key = needed(key.clone().or_else(|| table.key()))?;
         let names = key.attributes().map(|attribute| attribute.name.as_str());
         Ok(Self {
             verb,
@@ -141,7 +144,7 @@ impl<'a> Items<'a> {
             table,
             key,
             common,
-            console: common.output.console(),
+            console,
         })
     }
 
@@ -196,6 +199,9 @@ impl<'a> Items<'a> {
     }
 
     async fn destination(&self) -> Result<Destination<DynamoTable>, Failure> {
+        if let Some(destination) = self.table.simulated_destination(&self.reads.table, &self.key) {
+            return Ok(destination);
+        }
         let access = Access {
             connection: Connection::from(&self.common.service),
             simulate: None,

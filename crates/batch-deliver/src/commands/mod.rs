@@ -19,6 +19,7 @@ mod put;
 mod question;
 mod redrive;
 mod send;
+mod simulation;
 mod table;
 mod update;
 #[cfg(feature = "distributed")]

@@ -6,7 +6,8 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 
-use crate::arguments::{OtherSide, Output, Service, ToMove, Which};
+use super::simulation::{Simulation, queue};
+use crate::arguments::{OtherSide, Output, ToMove, Which};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, print_warnings, rate, time};
 use crate::outcome::{Failure, Outcome};
@@ -15,9 +16,10 @@ use crate::stop::Stop;
 
 /// Moves the messages.
 pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
-    without_simulation(&arguments.service)?;
+    let console = arguments.output.console();
+    let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let connection = Connection::from(&arguments.service);
-    let from = existing_queue(&arguments.from, &connection, "--from").await?;
+    let from = queue(&arguments.from, &connection, "--from", simulation.as_ref()).await?;
     let OtherSide {
         to_profile,
         to_region,
@@ -32,7 +34,10 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
         endpoint_url: to_endpoint_url.or(connection.endpoint_url.clone()),
         ..connection
     };
-    let to = existing_queue(&arguments.to, &other, "--to").await?;
+    let to = match &simulation {
+        None => existing_queue(&arguments.to, &other, "--to").await?,
+        Some(simulation) => simulation.target(&arguments.to),
+    };
     let moving = Moving {
         from,
         to,
@@ -43,16 +48,6 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
         output: &arguments.output,
     };
     moving.run().await
-}
-
-/// Refuses a simulated queue, which would have no messages.
-pub(super) fn without_simulation(service: &Service) -> Result<(), Failure> {
-    match service.simulate {
-        None => Ok(()),
-        Some(_) => Err(Failure::WrongUse(
-            "a simulated queue has no messages to take: leave out --simulate".to_owned(),
-        )),
-    }
 }
 
 /// Refuses a filter where it would hold up whole groups.

@@ -1,6 +1,6 @@
 //! Moves the messages of a dead-letter queue back.
 
-use super::move_messages::{Moving, without_simulation};
+use super::move_messages::Moving;
 use crate::arguments::ToRedrive;
 use crate::connection::Connection;
 use crate::outcome::{Failure, Outcome};
@@ -8,7 +8,11 @@ use crate::sink::{ExistingQueue, PaceOptions, existing_queue};
 
 /// Moves the messages.
 pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
-    without_simulation(&arguments.service)?;
+    if arguments.service.simulate.is_some() {
+        let words =
+            "a simulated queue has no dead letters of another one: leave out --simulate, or try move --simulate";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
     let connection = Connection::from(&arguments.service);
     let from = existing_queue(&arguments.queue, &connection, "--queue").await?;
     let (to, name) = match &arguments.to {

@@ -49,6 +49,15 @@ pub(crate) struct ExistingQueue {
     pub(crate) is_fifo: bool,
 }
 
+/// The queue of a simulator with this URL, which messages are taken from or moved to.
+pub(crate) fn existing_queue_in(simulated: &Simulated, url: String, queue: &QueueName) -> ExistingQueue {
+    ExistingQueue {
+        client: simulated.simulator.sqs_client(),
+        url,
+        is_fifo: queue.is_fifo(),
+    }
+}
+
 /// The queue with this name, which the option gives.
 pub(crate) async fn existing_queue(
     queue: &QueueName,

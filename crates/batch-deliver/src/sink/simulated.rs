@@ -20,13 +20,15 @@ const BURST_SECONDS: f64 = 0.1;
 #[cfg(feature = "put")]
 const SHARD: f64 = 1_000.0;
 
-/// A simulated destination, which counts entries but does not keep them.
+/// A simulated destination, which counts entries but does not keep them, or a source, which keeps them.
 pub(crate) struct Simulated {
     pub(crate) simulator: Simulator,
-    stored: Stored,
+    pub(super) stored: Stored,
+    /// Entries that it had before the delivery.
+    pub(super) before: u64,
 }
 
-enum Stored {
+pub(super) enum Stored {
     Writes(Table),
     Messages(Queue),
     #[cfg(feature = "s3")]
@@ -52,6 +54,7 @@ impl Simulated {
         Self {
             simulator,
             stored: Stored::Writes(table),
+            before: 0,
         }
     }
 
@@ -62,7 +65,12 @@ impl Simulated {
         let queue = simulator.queue(name, options.capacity(capacity(rate)).counts_only());
         let url = queue.url();
         let stored = Stored::Messages(queue);
-        (Self { simulator, stored }, url)
+        let simulated = Self {
+            simulator,
+            stored,
+            before: 0,
+        };
+        (simulated, url)
     }
 
     /// A bucket with this capacity in deletions per second. It has no objects: to delete one that does not exist is a success.
@@ -72,7 +80,11 @@ impl Simulated {
         let bucket = simulator.bucket(name);
         bucket.set_capacity("", capacity(rate));
         let stored = Stored::Objects(bucket);
-        Self { simulator, stored }
+        Self {
+            simulator,
+            stored,
+            before: 0,
+        }
     }
 
     /// A data stream with this capacity in records per second, with as many shards as that needs.
@@ -91,7 +103,11 @@ impl Simulated {
             .maximum_record_size(MAX_RECORD_BYTES);
         let simulator = Simulator::new(1);
         let stored = Stored::Records(simulator.stream(last_part(name, ":stream/"), options.counts_only()));
-        Self { simulator, stored }
+        Self {
+            simulator,
+            stored,
+            before: 0,
+        }
     }
 
     /// A delivery stream with this capacity in records per second.
@@ -100,7 +116,11 @@ impl Simulated {
         let options = DeliveryStreamOptions::default().capacity(capacity(rate)).counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Delivered(simulator.delivery_stream(name, options));
-        Self { simulator, stored }
+        Self {
+            simulator,
+            stored,
+            before: 0,
+        }
     }
 
     /// A topic with this capacity in messages per second.
@@ -111,7 +131,11 @@ impl Simulated {
             .capacity(capacity(rate));
         let simulator = Simulator::new(1);
         let stored = Stored::Published(simulator.topic(last_part(arn, ":"), options.counts_only()));
-        Self { simulator, stored }
+        Self {
+            simulator,
+            stored,
+            before: 0,
+        }
     }
 
     /// An event bus with this capacity in events per second.
@@ -120,7 +144,11 @@ impl Simulated {
         let options = EventBusOptions::default().capacity(capacity(rate)).counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Events(simulator.event_bus(last_part(name, ":event-bus/"), options));
-        Self { simulator, stored }
+        Self {
+            simulator,
+            stored,
+            before: 0,
+        }
     }
 
     /// A sentence that compares its count with the delivered entries.
@@ -139,6 +167,7 @@ impl Simulated {
             #[cfg(feature = "put")]
             Stored::Events(bus) => ("event", bus.statistics()),
         };
+        let applied = applied - self.before;
         let stored = counted(applied, what);
         if applied == delivered {
             format!("the simulator stored what was delivered: {stored}")
@@ -152,7 +181,7 @@ impl Simulated {
 }
 
 /// A table with this key.
-fn keyed_by(key: &Key) -> TableOptions {
+pub(super) fn keyed_by(key: &Key) -> TableOptions {
     let kind = |kind: format::KeyType| match kind {
         format::KeyType::S => KeyType::S,
         format::KeyType::N => KeyType::N,
@@ -166,10 +195,10 @@ fn keyed_by(key: &Key) -> TableOptions {
 }
 
 /// The name in an ARN.
-fn last_part<'a>(arn: &'a str, separator: &str) -> &'a str {
+pub(super) fn last_part<'a>(arn: &'a str, separator: &str) -> &'a str {
     arn.rsplit(separator).next().unwrap_or(arn)
 }
 
-fn capacity(rate: f64) -> Capacity {
+pub(super) fn capacity(rate: f64) -> Capacity {
     Capacity::per_second(rate).burst(rate * BURST_SECONDS)
 }

@@ -17,6 +17,9 @@ use crate::outcome::Failure;
 /// Bytes of an item that one write unit writes.
 const WRITE_UNIT: usize = 1_024;
 
+/// The unit of the capacity for writes.
+const UNIT: &str = "write units";
+
 /// The name of a setting that is compared only if both runs know it, because `DescribeTable` may not be permitted.
 pub(crate) const TABLE_ARN: &str = "table's ARN";
 
@@ -31,7 +34,7 @@ pub(crate) async fn table(
         name: name.to_owned(),
         target: target(client, name, key.as_ref()),
         measure,
-        unit: "write units",
+        unit: UNIT,
         settings,
         simulated,
     };
@@ -89,6 +92,8 @@ async fn client(
 /// A table that is read.
 pub(crate) struct Existing {
     pub(crate) client: Client,
+    /// The simulator that has the table, if one has.
+    simulated: Option<Arc<Simulated>>,
     /// `None` if `DescribeTable` is not permitted.
     description: Option<TableDescription>,
     /// What identifies the service.
@@ -98,6 +103,18 @@ pub(crate) struct Existing {
 impl Existing {
     pub(crate) fn key(&self) -> Option<Key> {
         self.description.as_ref().and_then(Key::of_table)
+    }
+
+    /// The same table as a destination, if a simulator has it.
+    pub(crate) fn simulated_destination(&self, name: &str, key: &Key) -> Option<Destination<DynamoTable>> {
+        Some(Destination {
+            name: name.to_owned(),
+            target: target(self.client.clone(), name, Some(key)),
+            measure,
+            unit: UNIT,
+            settings: self.settings.clone(),
+            simulated: Some(Arc::clone(self.simulated.as_ref()?)),
+        })
     }
 
     pub(crate) fn arn(&self) -> Option<&str> {
@@ -120,7 +137,19 @@ pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Exis
     Ok(Existing {
         description: description(&client, name).await?,
         client,
+        simulated: None,
         settings: settings(&config),
+    })
+}
+
+/// The table of a simulator, which is read.
+pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Settings) -> Result<Existing, Failure> {
+    let client = simulated.simulator.dynamo_client();
+    Ok(Existing {
+        description: description(&client, name).await?,
+        client,
+        simulated: Some(Arc::new(simulated)),
+        settings,
     })
 }
 
@@ -146,7 +175,7 @@ async fn description(client: &Client, table: &str) -> Result<Option<TableDescrip
     }
 }
 
-fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTable {
+pub(super) fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTable {
     let target = DynamoTable::new(client, table);
     match key {
         None => target,

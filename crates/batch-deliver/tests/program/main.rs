@@ -38,6 +38,7 @@ mod sample;
 mod served;
 #[cfg(feature = "s3")]
 mod shards;
+mod simulated;
 mod summary;
 mod trouble;
 #[cfg(all(unix, feature = "distributed"))]

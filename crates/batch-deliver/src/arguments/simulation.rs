@@ -1,0 +1,58 @@
+//! The arguments of simulated tables and queues that are read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::Args;
+
+use crate::format::Key;
+
+const WITH: &str = "What the simulated source has: a number of items or messages, or a file of them";
+
+/// A simulated queue that is read.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct Simulated {
+    #[arg(long, help = WITH, value_name = "N|FILE", requires = "simulate")]
+    pub(crate) simulate_with: Option<Content>,
+}
+
+/// A simulated table that is read by a command that otherwise asks the table for its key.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct SimulatedTable {
+    #[command(flatten)]
+    pub(crate) simulated: Simulated,
+    /// The key of the simulated table, such as year:N,title:S [default: id:N for a number of items]
+    #[arg(long, value_name = "KEY", requires = "simulate_with")]
+    pub(crate) key: Option<Key>,
+}
+
+/// What a simulated table or queue has at first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// So many items or messages that are made up.
+    Number(u64),
+    /// Those of this file.
+    File(String),
+}
+
+impl FromStr for Content {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("give a number, or the name of a file".to_owned());
+        }
+        Ok(text.parse().map_or_else(|_| Self::File(text.to_owned()), Self::Number))
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::File(name) => name.fmt(f),
+        }
+    }
+}

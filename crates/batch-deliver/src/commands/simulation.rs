@@ -1,0 +1,191 @@
+//! Simulated tables and queues as inputs, which are filled first.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::types::WriteRequest;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use tokio::task;
+
+use crate::arguments::{Content, Service, Simulated as Arguments};
+use crate::connection::Connection;
+use crate::console::{Console, counted};
+use crate::format::{
+    CsvItems, CsvOptions, Groups, InGroups, JsonItems, Key, Messages, TableFormat, TableItems, TextFormat, Typing,
+    Writes,
+};
+use crate::outcome::Failure;
+use crate::sink::{
+    self, Existing, ExistingQueue, QueueName, Simulated, existing_in, existing_queue, existing_queue_in, made_up_item,
+    made_up_message,
+};
+use crate::source::{Format, Input, Settled, Turns};
+
+/// The key of a simulated table, if none is given.
+const KEY: &str = "id:N";
+
+/// What is simulated instead of a service.
+pub(super) struct Simulation<'a> {
+    rate: f64,
+    content: &'a Content,
+    console: &'a Console,
+}
+
+impl<'a> Simulation<'a> {
+    /// The simulation of what is read, if one is requested. A command that takes entries needs to know what there is to take.
+    pub(super) fn of_source(
+        service: &Service,
+        arguments: &'a Arguments,
+        console: &'a Console,
+    ) -> Result<Option<Self>, Failure> {
+        match (service.simulate, &arguments.simulate_with) {
+            (Some(_), None) => Err(Failure::WrongUse(
+                "a simulated table or queue has nothing to read: say with --simulate-with how many items or messages, or give a file \
+                 of them; or leave out --simulate"
+                    .to_owned(),
+            )),
+            _ => Ok(Self::if_filled(service, arguments, console)),
+        }
+    }
+
+    /// The simulation of what is read, if it is requested.
+    pub(super) fn if_filled(service: &Service, arguments: &'a Arguments, console: &'a Console) -> Option<Self> {
+        Some(Self {
+            rate: service.simulate?,
+            content: arguments.simulate_with.as_ref()?,
+            console,
+        })
+    }
+
+    /// A queue that accepts as much as is simulated.
+    pub(super) fn target(&self, queue: &QueueName) -> ExistingQueue {
+        let (simulated, url) = Simulated::queue(&queue.name, self.rate);
+        existing_queue_in(&simulated, url, queue)
+    }
+
+    /// A queue with the messages.
+    pub(super) async fn queue(&self, queue: &QueueName) -> Result<ExistingQueue, Failure> {
+        let messages: Vec<SendMessageBatchRequestEntry> = match self.content {
+            Content::Number(number) => {
+                let messages = (0..*number).map(|number| made_up_message(queue.is_fifo(), number));
+                messages.collect::<Result<_, _>>().map_err(|error| unmade(&error))?
+            }
+            Content::File(name) => {
+                let messages = InGroups {
+                    messages: Messages {
+                        is_json: true,
+                        keeps_text: false,
+                    },
+                    groups: Groups::new(None, queue.is_fifo().then_some("queue"), TextFormat::Json)?,
+                };
+                entries(name, messages)?
+            }
+        };
+        self.tell(&queue.to_string(), messages.len(), "message");
+        let (simulated, url) = Simulated::filled_queue(&queue.name, messages.into_iter()).await?;
+        Ok(existing_queue_in(&simulated, url, queue))
+    }
+
+    async fn table(&self, name: &str, key: Option<&Key>) -> Result<Existing, Failure> {
+        let key = match (key, self.content) {
+            (Some(key), _) => key.clone(),
+            (None, Content::Number(_)) => KEY.parse().map_err(Failure::Failed)?,
+            (None, Content::File(_)) => {
+                let words = "a simulated table needs its key: --key year:N,title:S";
+                return Err(Failure::WrongUse(words.to_owned()));
+            }
+        };
+        let items: Vec<WriteRequest> = match self.content {
+            Content::Number(number) => {
+                let items = (0..*number).map(|number| made_up_item(&key, number));
+                items.collect::<Result<_, _>>().map_err(|error| unmade(&error))?
+            }
+            Content::File(file) => entries(file, self.format(&key))?,
+        };
+        self.tell(name, items.len(), "item");
+        let settings = vec![
+            ("--simulate", self.rate.to_string()),
+            ("--simulate-with", self.content.to_string()),
+            ("--key", key.to_string()),
+        ];
+        let simulated = Simulated::filled_table(name, &key, self.rate, items.into_iter()).await?;
+        existing_in(simulated, name, settings).await
+    }
+
+    fn tell(&self, name: &str, number: usize, what: &str) {
+        self.console
+            .info(&format!("{name} is simulated, with {}", counted(number as u64, what)));
+    }
+
+    /// The items of a file, as `load` reads them.
+    fn format(&self, key: &Key) -> TableItems {
+        let writes = Writes::puts(Some(key.clone()));
+        TableItems {
+            format: TableFormat::Auto,
+            json: JsonItems {
+                table: None,
+                typing: Typing::ByContent,
+                writes: writes.clone(),
+                keeps_text: false,
+            },
+            csv: CsvItems {
+                options: CsvOptions::default(),
+                writes,
+                keeps_text: false,
+                console: self.console.clone(),
+                printed: Arc::default(),
+            },
+        }
+    }
+}
+
+/// The table that is read: as it is simulated, or the one with this name.
+pub(super) async fn table(
+    name: &str,
+    connection: &Connection,
+    simulation: Option<&Simulation<'_>>,
+    key: Option<&Key>,
+    filter: Option<&str>,
+) -> Result<Existing, Failure> {
+    match simulation {
+        None => sink::existing(name, connection).await,
+        Some(_) if filter.is_some() => Err(Failure::WrongUse(
+            "a simulated table evaluates no expressions: leave out --filter and --where".to_owned(),
+        )),
+        Some(simulation) => simulation.table(name, key).await,
+    }
+}
+
+/// The queue that messages are taken from: as it is simulated, or the one with this name, which the option gives.
+pub(super) async fn queue(
+    queue: &QueueName,
+    connection: &Connection,
+    option: &str,
+    simulation: Option<&Simulation<'_>>,
+) -> Result<ExistingQueue, Failure> {
+    match simulation {
+        None => existing_queue(queue, connection, option).await,
+        Some(simulation) => simulation.queue(queue).await,
+    }
+}
+
+/// The entries of a file.
+fn entries<E>(name: &str, format: impl Format<E> + 'static) -> Result<Vec<E>, Failure> {
+    let wrong = |words: String| Failure::WrongUse(format!("the simulator cannot be filled: {words}"));
+    let input = Input::file(Path::new(name)).map_err(wrong)?;
+    let mut turns = Turns::new(vec![input], Arc::new(format), Settled::default());
+    let mut next = || turns.next().map_err(|error| wrong(error.to_string()));
+    let mut read = || -> Result<Vec<E>, Failure> {
+        let mut entries = Vec::new();
+        while let Some(taken) = next()? {
+            let line = taken.place.line;
+            entries.push(taken.entry.map_err(|flaw| wrong(format!("{name}:{line}: {flaw}")))?);
+        }
+        Ok(entries)
+    };
+    task::block_in_place(&mut read)
+}
+
+fn unmade(error: &impl std::fmt::Display) -> Failure {
+    Failure::Failed(format!("an entry cannot be made up: {error}"))
+}
