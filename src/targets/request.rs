@@ -29,8 +29,8 @@ macro_rules! single_attempt {
         let retries = retries.unwrap_or_else(RetryConfig::standard);
         let renewal = renewal!($sdk, $client);
         let transmission = $crate::targets::transmission::Transmission::renewing(renewal.clone());
-        let mut changes = $sdk::Config::builder()
-            .retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
+        let mut changes =
+            $sdk::Config::builder().retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
         // The SDK looks for no setting that disables it then, which it does before each of its hooks.
         changes.push_interceptor(SharedInterceptor::permanent(transmission));
         let crate_name = $sdk::config::FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION")));

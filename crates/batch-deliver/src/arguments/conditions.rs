@@ -7,9 +7,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
 use super::destinations::ToTable;
-use super::reads::Scanning;
+use super::reads::{ReadPrice, Scanning, WritePrice};
 use super::simulation::Simulated;
 use super::values::{name, value};
+use crate::outcome::Failure;
 use crate::sink::{Change, Expressions, Settings};
 use crate::source::TableReads;
 
@@ -55,10 +56,25 @@ pub(crate) struct Matching {
     #[command(flatten)]
     scanning: Scanning,
     #[command(flatten)]
+    pub(crate) read_price: ReadPrice,
+    #[command(flatten)]
+    pub(crate) write_price: WritePrice,
+    #[command(flatten)]
     pub(crate) simulation: Simulated,
 }
 
 impl Matching {
+    /// Refuses what is only about the items of a table that are read.
+    pub(crate) fn is_about_inputs(&self) -> Result<(), Failure> {
+        match (self.read_price.read_price, self.write_price.write_price) {
+            (None, None) => Ok(()),
+            _ => Err(Failure::WrongUse(
+                "--read-price and --write-price are for --all and --where: the keys of inputs do not tell how large the items are"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// What is read of a table: the items for which the expression holds, or all.
     pub(crate) fn reads(&self, table: &str, condition: &Condition) -> TableReads {
         let Condition { names, values, .. } = condition;

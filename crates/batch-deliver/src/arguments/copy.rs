@@ -5,7 +5,7 @@ use clap::Args;
 use super::common::{Output, Recovery, Service};
 use super::destinations::table;
 use super::pace::Pacing;
-use super::reads::{Projection, Reads};
+use super::reads::{Projection, ReadPrice, Reads, WritePrice};
 use super::simulation::SimulatedTable;
 use super::values::url;
 use crate::connection::Connection;
@@ -29,6 +29,10 @@ pub(crate) struct ToCopy {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) reads: Reads,
+    #[command(flatten)]
+    pub(crate) read_price: ReadPrice,
+    #[command(flatten)]
+    pub(crate) write_price: WritePrice,
     #[command(flatten)]
     pub(crate) projection: Projection,
     #[command(flatten)]

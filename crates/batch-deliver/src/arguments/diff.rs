@@ -5,7 +5,7 @@ use clap::Args;
 use super::common::{Output, Service};
 use super::copy::Sides;
 use super::destinations::table;
-use super::reads::{Projection, Reads};
+use super::reads::{Projection, ReadPrice, Reads};
 use super::simulation::SimulatedTable;
 
 #[derive(Debug, Args)]
@@ -16,8 +16,13 @@ pub(crate) struct ToDiff {
     /// The second table
     #[arg(value_name = "TO", value_parser = table)]
     pub(crate) to: String,
+    /// Say how many items and units it is about, and compare nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) reads: Reads,
+    #[command(flatten)]
+    pub(crate) price: ReadPrice,
     #[command(flatten)]
     pub(crate) projection: Projection,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::common::{Output, Service};
 use super::destinations::table;
-use super::reads::{Projection, Reads};
+use super::reads::{Projection, ReadPrice, Reads};
 use super::simulation::SimulatedTable;
 use crate::format::ItemFormat;
 use crate::keeping::Location;
@@ -21,8 +21,13 @@ pub(crate) struct ToExport {
     /// dynamodb, which loses nothing, or json
     #[arg(long, value_enum, default_value_t = ItemFormat::Dynamodb, hide_possible_values = true)]
     pub(crate) format: ItemFormat,
+    /// Say how many items and units it is about, and export nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) reads: Reads,
+    #[command(flatten)]
+    pub(crate) price: ReadPrice,
     #[command(flatten)]
     pub(crate) projection: Projection,
     #[command(flatten)]

@@ -27,7 +27,7 @@ use clap_complete::Shell;
 #[cfg(feature = "distributed")]
 pub(crate) use self::common::Recovery;
 pub(crate) use self::common::{Common, Output, Service};
-pub(crate) use self::conditions::{Condition, ToDelete, ToLoad, ToUpdate};
+pub(crate) use self::conditions::{Condition, Matching, ToDelete, ToLoad, ToUpdate};
 pub(crate) use self::copy::ToCopy;
 pub(crate) use self::destinations::{ToQueue, ToTable};
 pub(crate) use self::diff::ToDiff;

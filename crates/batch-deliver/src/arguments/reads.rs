@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
 use super::pace::at_least_one;
-use super::values::{name, value};
+use super::values::{name, positive, value};
 use crate::source::TableReads;
 
 const FILTER: &str = "Only the items for which this holds: '#year < :until AND attribute_exists(info)'";
@@ -41,6 +41,22 @@ pub(crate) struct Placeholders {
     /// What :NAME stands for in expressions, as JSON or a text
     #[arg(long = "value", value_name = ":NAME=VALUE", value_parser = value)]
     values: Vec<(String, AttributeValue)>,
+}
+
+/// What reads cost, for a dry run. Prices differ by region and by the capacity mode of a table, so there is no default.
+#[derive(Debug, Args)]
+pub(crate) struct ReadPrice {
+    /// Dollars of a million read units, for --dry-run
+    #[arg(long, value_name = "DOLLARS", value_parser = positive, requires = "dry_run")]
+    pub(crate) read_price: Option<f64>,
+}
+
+/// The same for writes.
+#[derive(Debug, Args)]
+pub(crate) struct WritePrice {
+    /// Dollars of a million write units, for --dry-run
+    #[arg(long, value_name = "DOLLARS", value_parser = positive, requires = "dry_run")]
+    pub(crate) write_price: Option<f64>,
 }
 
 /// How a table is read, below the heading of what is read.

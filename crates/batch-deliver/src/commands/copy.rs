@@ -2,27 +2,20 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-use serde_json::json;
-
+use super::estimate::{Estimate, Told};
 use super::from_table::{FromTable, Opened};
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToCopy};
 use crate::connection::{Connection, words};
-use crate::console::{Console, counted, grouped, size};
 use crate::format::Writes;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Access, Change, Existing, Expressions, PaceOptions};
-use crate::source::TableReads;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 /// The placeholder for the partition key, which every item has.
 const KEY: &str = "#key";
-
-/// Bytes that a read unit covers in an eventually consistent read, and a write unit.
-const READ_UNIT: u64 = 8_192;
-const WRITE_UNIT: u64 = 1_024;
 
 /// Copies the items.
 pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
@@ -39,7 +32,17 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let key = needed(source.key())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
-        return dry_run(&reads, &source, &console);
+        let told = Told::by(&source, &reads)?;
+        let estimate = Estimate {
+            words: told.words(&reads),
+            items: told.items,
+            bytes: Some(told.bytes),
+            read_units: told.read_units,
+            write_units: Some(told.write_units(told.items)),
+            read_price: arguments.read_price.read_price,
+            write_price: arguments.write_price.write_price,
+        };
+        return estimate.print(&console, "nothing was copied");
     }
     // A simulated table is another one, and empty.
     let target = match arguments.service.simulate {
@@ -126,30 +129,4 @@ async fn check_empty(name: &str, table: &Existing) -> Result<(), Failure> {
         }
         Err(error) => Err(Failure::Failed(format!("{name} cannot be read: {}", words(&error)))),
     }
-}
-
-/// Says what a copy is about, by what the table tells of itself.
-fn dry_run(reads: &TableReads, source: &Existing, console: &Console) -> Result<Outcome, Failure> {
-    let (items, bytes) = source.size().unwrap_or_default();
-    let average = bytes.checked_div(items).unwrap_or_default();
-    let write_units = items * average.div_ceil(WRITE_UNIT).max(1);
-    let read_units = bytes.div_ceil(READ_UNIT) * if reads.is_consistent { 2 } else { 1 };
-    let before_filter = if reads.filter.is_some() {
-        " before the filter"
-    } else {
-        ""
-    };
-    console.info(&format!(
-        "{} has about {}{before_filter}, {}, as of up to six hours ago: {} read units, {} write units; nothing was copied",
-        reads.table,
-        counted(items, "item"),
-        size(bytes),
-        grouped(read_units),
-        grouped(write_units),
-    ));
-    let event = json!({
-        "event": "dry_run", "items": items, "bytes": bytes, "read_units": read_units, "write_units": write_units,
-    });
-    console.report(&event)?;
-    Ok(Outcome::Delivered)
 }

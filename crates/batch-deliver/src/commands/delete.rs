@@ -17,8 +17,13 @@ pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
         return Box::pin(matching::delete(arguments)).await;
     }
     let ToDelete {
-        from, yes, condition, ..
+        from,
+        yes,
+        condition,
+        matching,
+        ..
     } = arguments;
+    matching.is_about_inputs()?;
     if condition.is_empty() {
         return begin(whole(&from, true).await?, &from.common, yes).await;
     }

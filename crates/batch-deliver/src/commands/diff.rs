@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::task;
 use tokio::time::Instant;
 
+use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToDiff};
@@ -35,17 +36,36 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
             "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
         )));
     }
+    let reads = |name: &str| {
+        let reads = arguments.reads.of(name, arguments.projection.project.as_deref());
+        reads.checked()
+    };
+    if arguments.dry_run {
+        let (mut told, mut words) = (Vec::new(), Vec::new());
+        for (name, table) in names.into_iter().zip([&first, &second]) {
+            let reads = reads(name)?;
+            let of_table = Told::by(table, &reads)?;
+            words.push(of_table.words(&reads));
+            told.push(of_table);
+        }
+        let estimate = Estimate {
+            words: words.join(", and "),
+            items: told.iter().map(|told| told.items).sum(),
+            bytes: Some(told.iter().map(|told| told.bytes).sum()),
+            read_units: told.iter().map(|told| told.read_units).sum(),
+            write_units: None,
+            read_price: arguments.price.read_price,
+            write_price: None,
+        };
+        return estimate.print(&console, "nothing was compared");
+    }
     print_warnings(console.clone());
     let stop = Stop::default();
     stop.on_interrupt(console.clone());
     let started = Instant::now();
     let mut scans = Vec::new();
     for (name, table) in names.into_iter().zip([first, second]) {
-        let reads = arguments
-            .reads
-            .of(name, arguments.projection.project.as_deref())
-            .checked()?;
-        let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
+        let reads = reads(name)?.including(key.attributes().map(|attribute| attribute.name.as_str()));
         scans.push(reads.scan(table.client, stop.token.clone()).items());
     }
     let progress: Vec<_> = scans.iter().map(ScannedItems::progress).collect();

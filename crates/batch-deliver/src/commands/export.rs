@@ -7,6 +7,7 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
 use crate::arguments::{SimulatedTable, ToExport};
 use crate::connection::Connection;
@@ -44,6 +45,19 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         reads.filter.as_deref(),
     )
     .await?;
+    if arguments.dry_run {
+        let told = Told::by(&table, &reads)?;
+        let estimate = Estimate {
+            words: told.words(&reads),
+            items: told.items,
+            bytes: Some(told.bytes),
+            read_units: told.read_units,
+            write_units: None,
+            read_price: arguments.price.read_price,
+            write_price: None,
+        };
+        return estimate.print(&console, "nothing was exported");
+    }
     let lines = match &arguments.file {
         Location::File(_) if is_standard => Lines::standard(),
         Location::File(path) => Lines::file(path)?,

@@ -1,19 +1,21 @@
 //! Deletes and updates the items of a table that an expression holds for, or all of them.
 
-use serde_json::json;
 use tokio::task;
 
+use super::estimate::{Estimate, write_units};
 use super::from_table::FromTable;
 use super::question::{can_ask, question};
 use super::simulation::{Simulation, table};
 use super::table::needed;
-use crate::arguments::{Common, Condition, Simulated, ToDelete, ToTable, ToUpdate};
+use crate::arguments::{Common, Condition, Matching, Simulated, ToDelete, ToTable, ToUpdate};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{self, Access, Change, Destination, DynamoTable, Existing, ItemWrite, PaceOptions, Settings};
+use crate::sink::{
+    self, Access, BatchTarget, Change, Destination, DynamoTable, Existing, ItemWrite, PaceOptions, Settings,
+};
 use crate::source::{Flaw, TableReads, unread};
 use crate::stop::Stop;
 
@@ -29,7 +31,7 @@ pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
     let reads = matching.reads(&from.table, &condition).checked()?;
     let items = Items::of(&from, reads, &matching.simulation, Verb::Delete).await?;
     if from.common.dry_run {
-        return items.dry_run().await;
+        return items.dry_run(&matching, 1).await;
     }
     items.ask(yes).await?;
     let (key, destination) = (items.key.clone(), items.destination().await?);
@@ -63,7 +65,9 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
         .checked()?;
     let items = Items::of(&from, reads, &matching.simulation, Verb::Update).await?;
     if from.common.dry_run {
-        return items.dry_run().await;
+        let write = ItemWrite::update(Item::new(), &expression).condition(&filter);
+        let writes = sink::item_writes(items.destination().await?)?.target;
+        return items.dry_run(&matching, writes.units(&write)).await;
     }
     items.ask(yes).await?;
     let (key, destination) = (items.key.clone(), items.destination().await?);
@@ -183,19 +187,25 @@ impl<'a> Items<'a> {
         Ok((figures.items, figures.units))
     }
 
-    /// Says how many items there are.
-    async fn dry_run(&self) -> Result<Outcome, Failure> {
+    /// Counts the items, and says what writing them takes, of which each takes so many units for each kilobyte. Of their size only
+    /// the average of the table is known.
+    async fn dry_run(&self, matching: &Matching, units_of_write: usize) -> Result<Outcome, Failure> {
         let (items, units) = self.counted().await?;
-        self.console.info(&format!(
-            "{} of {}, counted with {} read units; {}",
-            counted(items, "item"),
-            self.reads.table,
-            rate(units),
-            self.verb.nothing()
-        ));
-        self.console
-            .report(&json!({"event": "dry_run", "items": items, "read_units": units}))?;
-        Ok(Outcome::Delivered)
+        let estimate = Estimate {
+            words: format!(
+                "{} of {}, counted with {} read units",
+                counted(items, "item"),
+                self.reads.table,
+                rate(units)
+            ),
+            items,
+            bytes: None,
+            read_units: units,
+            write_units: Some(units_of_write as u64 * write_units(items, self.table.size().unwrap_or_default())),
+            read_price: matching.read_price.read_price,
+            write_price: matching.write_price.write_price,
+        };
+        estimate.print(&self.console, self.verb.nothing())
     }
 
     async fn destination(&self) -> Result<Destination<DynamoTable>, Failure> {

@@ -7,6 +7,7 @@ mod delete_objects;
 mod deliver;
 mod diff;
 mod drain;
+mod estimate;
 mod export;
 mod from_table;
 mod load;

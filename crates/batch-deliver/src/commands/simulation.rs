@@ -19,7 +19,7 @@ use crate::sink::{
     self, Existing, ExistingQueue, QueueName, Simulated, existing_in, existing_queue, existing_queue_in, made_up_item,
     made_up_message,
 };
-use crate::source::{Format, Input, Settled, Turns};
+use crate::source::{Format, Input, SettledRecords, Turns};
 
 /// The key of a simulated table, if none is given.
 const KEY: &str = "id:N";
@@ -173,7 +173,7 @@ pub(super) async fn queue(
 fn entries<E>(name: &str, format: impl Format<E> + 'static) -> Result<Vec<E>, Failure> {
     let wrong = |words: String| Failure::WrongUse(format!("the simulator cannot be filled: {words}"));
     let input = Input::file(Path::new(name)).map_err(wrong)?;
-    let mut turns = Turns::new(vec![input], Arc::new(format), Settled::default());
+    let mut turns = Turns::new(vec![input], Arc::new(format), SettledRecords::default());
     let mut next = || turns.next().map_err(|error| wrong(error.to_string()));
     let mut read = || -> Result<Vec<E>, Failure> {
         let mut entries = Vec::new();

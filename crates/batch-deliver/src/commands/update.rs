@@ -12,6 +12,7 @@ pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
     if arguments.matching.filter.is_some() {
         return Box::pin(matching::update(arguments)).await;
     }
+    arguments.matching.is_about_inputs()?;
     let expression = arguments.expression();
     let ToUpdate { from, condition, .. } = arguments;
     let settings = vec![("update", expression.clone())];

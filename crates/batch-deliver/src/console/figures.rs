@@ -62,6 +62,20 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
+/// Dollars, rounded to cents: $1,204.50, less than $0.01.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "dollars are for the eye"
+)]
+pub(crate) fn dollars(dollars: f64) -> String {
+    let cents = (dollars * 100.0).round() as u64;
+    if cents == 0 && dollars > 0.0 {
+        return "less than $0.01".to_owned();
+    }
+    format!("${}.{:02}", grouped(cents / 100), cents % 100)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +94,10 @@ mod tests {
         let seconds = [4.64, 59.9, 200.0, 7_500.0].map(Duration::from_secs_f64);
         let sizes = [999, 1_000, 999_999, 2_356_947];
         assert_eq!(sizes.map(size), ["999 B", "1.0 kB", "1.0 MB", "2.4 MB"]);
+        assert_eq!(
+            [0.0, 0.001, 0.995, 1_204.5].map(dollars),
+            ["$0.00", "less than $0.01", "$1.00", "$1,204.50"]
+        );
         assert_eq!(seconds.map(time), ["4.6 s", "59 s", "3 min 20 s", "2 h 5 min"]);
     }
 }

@@ -20,6 +20,7 @@ mod table;
 mod undelivered;
 
 pub(crate) use aws_batch_delivery::sources::Settlements;
+pub(crate) use aws_batch_delivery::targets::BatchTarget;
 pub(crate) use aws_batch_delivery::targets::dynamo::{DynamoTable, ItemWrite};
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 

@@ -146,7 +146,7 @@ fn an_interrupted_export_says_that_it_is_not_complete() {
 fn wrong_use_is_told_with_what_to_do() {
     let (folder, served) = filled(0..1);
     export(&folder, &served, "- --json").expect(2, "leave out --json");
-    export(&folder, &served, "- --simulate 10").expect(2, "a simulated table has no items to read");
+    export(&folder, &served, "- --simulate 10").expect(2, "has nothing to read: say with --simulate-with");
     export(&folder, &served, ".").expect(2, "cannot be written");
     folder
         .run(&format!("export --table missing {} -", served.arguments()))

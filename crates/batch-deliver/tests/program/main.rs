@@ -10,6 +10,7 @@ mod dead_letters;
 #[cfg(feature = "s3")]
 mod deletions;
 mod diff;
+mod dry_runs;
 #[cfg(unix)]
 mod endings;
 mod export;
