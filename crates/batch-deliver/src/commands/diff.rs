@@ -11,11 +11,12 @@ use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToDiff};
-use crate::console::{counted, grouped, print_warnings, rate, time};
+use crate::console::{Console, counted, grouped, print_warnings, rate, time};
 use crate::format::{Item, Key, comparable};
 use crate::keeping::{Compared, Difference, Pairs, Side};
 use crate::outcome::{Failure, Outcome};
-use crate::source::{ScannedItems, unread};
+use crate::sink::Existing;
+use crate::source::{ScannedItems, TableReads, unread};
 use crate::stop::Stop;
 
 /// Compares the items.
@@ -41,23 +42,8 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
         reads.checked()
     };
     if arguments.dry_run {
-        let (mut told, mut words) = (Vec::new(), Vec::new());
-        for (name, table) in names.into_iter().zip([&first, &second]) {
-            let reads = reads(name)?;
-            let of_table = Told::by(table, &reads)?;
-            words.push(of_table.words(&reads));
-            told.push(of_table);
-        }
-        let estimate = Estimate {
-            words: words.join(", and "),
-            items: told.iter().map(|told| told.items).sum(),
-            bytes: Some(told.iter().map(|told| told.bytes).sum()),
-            read_units: told.iter().map(|told| told.read_units).sum(),
-            write_units: None,
-            read_price: arguments.price.read_price,
-            write_price: None,
-        };
-        return estimate.print(&console, "nothing was compared");
+        let sides = [(reads(names[0])?, &first), (reads(names[1])?, &second)];
+        return dry_run(&sides, arguments.price.read_price, &console);
     }
     print_warnings(console.clone());
     let stop = Stop::default();
@@ -125,6 +111,26 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     } else {
         Outcome::Undelivered
     })
+}
+
+/// Says what a comparison is about.
+fn dry_run(sides: &[(TableReads, &Existing)], read_price: Option<f64>, console: &Console) -> Result<Outcome, Failure> {
+    let (mut told, mut words) = (Vec::new(), Vec::new());
+    for (reads, table) in sides {
+        let of_table = Told::by(table, reads)?;
+        words.push(of_table.words(reads));
+        told.push(of_table);
+    }
+    let estimate = Estimate {
+        words: words.join(", and "),
+        items: told.iter().map(|told| told.items).sum(),
+        bytes: Some(told.iter().map(|told| told.bytes).sum()),
+        read_units: told.iter().map(|told| told.read_units).sum(),
+        write_units: None,
+        read_price,
+        write_price: None,
+    };
+    estimate.print(console, "nothing was compared")
 }
 
 /// The items of both tables, as they come. An error is told in words.

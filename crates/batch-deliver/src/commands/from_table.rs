@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::console::{Console, grouped, print_warnings};
 use crate::format::{Item, ItemFormat};
 use crate::job::{Delivering, Kept, Reading};
-use crate::keeping::{DeadLetter, Identity, Journal, Location, Places, ScanState};
+use crate::keeping::{Claim, DeadLetter, Identity, Journal, Places, ScanState};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{DeliveryOptions, Destination, Existing, Settings, Target};
 use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, TableReads, read_table};
@@ -49,14 +49,8 @@ impl Opened {
 impl FromTable<'_> {
     /// The journal, if one is requested.
     pub(super) fn journal<T: Target>(&self, destination: &Destination<T>) -> Result<Option<Opened>, Failure> {
-        let path = match &self.places.resume {
-            None => return Ok(None),
-            Some(Location::File(path)) => path,
-            Some(location @ Location::Object { .. }) => {
-                return Err(Failure::WrongUse(format!(
-                    "{location}: the journal of a table that is read is a file: name one"
-                )));
-            }
+        let Some(location) = &self.places.resume else {
+            return Ok(None);
         };
         let settings = self.settings.iter().chain(&destination.settings).cloned();
         let settings = settings.chain(self.reads.settings()).chain([
@@ -66,12 +60,12 @@ impl FromTable<'_> {
             ("destination", destination.name.clone()),
         ]);
         let identity = Identity::new(settings, &[], AHEAD + u64::from(PAGE_ITEMS))?;
-        let (state, found) = task::block_in_place(|| ScanState::open(path, identity))?;
+        let open = || ScanState::open(location, identity, Claim::Named, &self.connection, self.console);
+        let (state, found) = task::block_in_place(open)?;
         let position = found.position.map(serde_json::from_value).transpose();
         let position = position.map_err(|_| {
             Failure::WrongUse(format!(
-                "{} has no position of this program: name another journal",
-                path.display()
+                "{location} has no position of this program: name another journal"
             ))
         })?;
         if found.items > 0 {

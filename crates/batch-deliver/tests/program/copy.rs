@@ -8,6 +8,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
 use crate::program::{Folder, Run, interrupt, items};
 use crate::served::Served;
 
@@ -89,7 +91,6 @@ fn tables_that_cannot_be_copied_are_refused() {
         "copy --from items --to items --from-endpoint {from} --to-endpoint {to}"
     ))
     .expect(2, "the key of items is id:N, but that of items is id");
-    tables.copy("--resume s3://b/state").expect(2, "is a file: name one");
     tables
         .copy("--resume same --dead-letter same")
         .expect(2, "name another one");
@@ -191,8 +192,11 @@ fn wait_for(child: &mut std::process::Child, delivered: u64) {
 }
 
 fn start(tables: &Tables) -> std::process::Child {
-    let arguments = tables.arguments("--resume state --json --every 5ms --concurrency 4");
-    let mut command = tables.folder.command(&arguments);
+    start_with(tables.folder.command(&tables.arguments("--resume state")))
+}
+
+fn start_with(mut command: std::process::Command) -> std::process::Child {
+    command.args(["--json", "--every", "5ms", "--concurrency", "4"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -224,6 +228,50 @@ fn a_copy_that_is_killed_again_and_again_is_complete_in_the_end() {
     assert!(twice <= kills * 11_000);
     // All is settled: another run has nothing to do.
     tables.copy("--resume state").expect(0, "0 delivered to items");
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_copy_goes_on_by_a_journal_in_a_bucket() {
+    let (tables, bucket) = (Tables::new(0..6_000, 2_000.0), Bucket::new());
+    let start = || {
+        let mut command = tables.folder.command(&tables.arguments("--resume s3://b/state"));
+        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+        start_with(command)
+    };
+    let mut killed = start();
+    // A second or 2,500 items later the journal has a position.
+    wait_for(&mut killed, 5_000);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let run = Run::from(start().wait_with_output().unwrap());
+    let journal: Value = serde_json::from_str(&bucket.objects("state")[0].1).unwrap();
+    assert!(journal["position"].is_array(), "{journal}");
+    run.expect(0, "up to 11,000 items may be written twice")
+        .expect(0, "items are settled by earlier runs");
+    assert_eq!(tables.to.items(), tables.from.items());
+    assert!(tables.to.table.statistics().applied < 12_000);
+    let run = Run::from(start().wait_with_output().unwrap());
+    run.expect(0, "items are settled by earlier runs")
+        .expect(0, "0 delivered to items");
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
+    let (tables, bucket) = (Tables::new(0..9_000, 1_000.0), Bucket::new());
+    let start = || {
+        let mut command = tables.folder.command(&tables.arguments("--resume s3://b/state"));
+        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+        start_with(command)
+    };
+    let mut first = start();
+    wait_for(&mut first, 100);
+    let second = Run::from(start().wait_with_output().unwrap());
+    second.expect(2, "the journal s3://b/state is in use by another load");
+    bucket.remove("state");
+    let first = Run::from(first.wait_with_output().unwrap());
+    first.expect(1, "s3://b/state can no longer be written, so the delivery was stopped");
 }
 
 #[cfg(unix)]

@@ -25,12 +25,12 @@ fn prices_that_are_given_make_dollars() {
     let (folder, served) = filled(0..100);
     let prices = "--read-price 250000 --write-price 1000000";
     let copy = "copy --from items --to copies --dry-run --json";
-    let priced = run(&folder, &served, &format!("{copy} {prices}"));
-    priced.expect(
+    let run_with_both = run(&folder, &served, &format!("{copy} {prices}"));
+    run_with_both.expect(
         0,
         "1 read units for $0.25, 100 write units for $100.00, $100.25 in all; nothing was copied",
     );
-    let report = priced.report();
+    let report = run_with_both.report();
     assert_eq!(
         (&report["read_dollars"], &report["write_dollars"], &report["dollars"]),
         (&json!(0.25), &json!(100.0), &json!(100.25))

@@ -22,12 +22,19 @@ pub(crate) enum Claim {
 pub(super) enum Line {
     /// The first and the last number of each run of records.
     Settled(Vec<(u64, u64)>),
-    /// The run that has written the journal, and its number of writes, so that no two writes have the same content.
-    Written { by: String, times: u64 },
+    /// Which run has written the journal.
+    Written(Written),
     /// The run has stopped at a bad line.
     Stopped(Stopped),
     /// The run has ended without being killed.
     Ended,
+}
+
+/// The run that has written a journal, and its number of writes, so that no two writes have the same content.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Written {
+    pub(super) by: String,
+    pub(super) times: u64,
 }
 
 /// The settled records, and how many entries are in doubt.
@@ -118,7 +125,7 @@ fn parsed(text: &str) -> Option<Parsed> {
                 }
                 (stopped, has_ended) = (None, false);
             }
-            Line::Written { .. } => {}
+            Line::Written(_) => {}
             Line::Stopped(at) => stopped = Some(at),
             Line::Ended => has_ended = true,
         }

@@ -5,6 +5,8 @@ mod file;
 mod identity;
 #[cfg(feature = "s3")]
 mod object;
+#[cfg(feature = "s3")]
+mod owned;
 mod scan;
 mod state;
 mod writer;

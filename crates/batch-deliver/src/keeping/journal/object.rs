@@ -1,68 +1,38 @@
-//! A journal in S3: one object, which is replaced by each put.
-//!
-//! Each put is conditional on the previous one, so that of two runs with the same journal only one continues: the other finds
-//! that its object was replaced, and stops.
+//! A journal in S3: one object with all of it, which is replaced by each put.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::io;
-use std::thread;
-use std::time::Duration;
-
-use aws_sdk_s3::Client;
-use aws_sdk_s3::config::retry::RetryConfig;
-use aws_sdk_s3::primitives::{AggregatedBytes, ByteStream};
-use tokio::runtime::{Builder, Runtime};
 
 use super::super::location::Location;
-use super::content::{self, Found, Line};
+use super::content::{self, Found, Line, Written};
+use super::owned::{OfObject, OwnObject};
 use super::{Claim, Identity, Stopped};
-use crate::connection::{self, Connection};
+use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::SettledRecords;
 
-/// How long a journal that has not ended is watched. A running load puts it at least once a second.
-const WATCHED: Duration = Duration::from_secs(5);
-
-/// Attempts at a call. There are many, because a journal that cannot be put ends the load.
-const ATTEMPTS: u32 = 6;
-
-/// Attempts at a put that conflicts with others: S3 may refuse all of them and ask for a repetition.
-const CONFLICTS: u32 = 5;
-
-/// Statuses of conditional puts: the object does not exist, another put is in progress, and the object has another tag.
-const UNMET: [u16; 3] = [404, 409, 412];
-
 /// An object with the whole journal.
 #[derive(Debug)]
 pub(super) struct JournalObject {
-    object: Object,
+    object: OwnObject,
     identity: Identity,
-    /// The tag of the last put of this run; before it, that of the object that was found.
-    etag: Option<String>,
-    /// Identifies this run.
-    run: String,
-    puts: u64,
     settled: SettledRecords,
-    /// A runtime of its own, because the delivery's runtime may block on a put.
-    runtime: Runtime,
 }
 
-#[derive(Debug)]
-struct Object {
-    client: Client,
-    bucket: String,
-    key: String,
-    /// The name of the object.
-    name: String,
-}
+impl OfObject for Identity {
+    type Found = Found;
 
-/// Why an object was not put.
-enum NotPut {
-    /// Another run has put it.
-    Taken,
-    Failed(String),
+    fn read(&self, name: &str, text: &str) -> Result<Found, Failure> {
+        Found::read(name, text, self)
+    }
+
+    fn doubtful(found: &Found) -> u64 {
+        found.doubtful
+    }
+
+    fn text(&self, found: &Found, written: Written) -> serde_json::Result<Vec<u8>> {
+        text(self, &found.settled, written, &[])
+    }
 }
 
 impl JournalObject {
@@ -74,78 +44,13 @@ impl JournalObject {
         connection: &Connection,
         console: &Console,
     ) -> Result<(Self, Found), Failure> {
-        let Location::Object { bucket, key } = location else {
-            return Err(Failure::WrongUse(format!("{location} is not an object of S3")));
-        };
-        let name = location.to_string();
-        if key.is_empty() || key.ends_with('/') {
-            let words = format!("a journal is one object, and {name} names none: add a name to it");
-            return Err(Failure::WrongUse(words));
-        }
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| Failure::Failed(format!("the journal {name} cannot be read: {error}")))?;
-        let client = runtime.block_on(connection.bucket(bucket))?;
-        let config = client.config().to_builder();
-        let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
-        let mut journal = Self {
-            object: Object {
-                client: Client::from_conf(config.build()),
-                bucket: bucket.clone(),
-                key: key.clone(),
-                name: name.clone(),
-            },
+        let (object, found) = OwnObject::open(location, &identity, claim, connection, console)?;
+        let journal = Self {
+            object,
             identity,
-            etag: None,
-            run: format!("{:016x}", RandomState::new().hash_one(0)),
-            puts: 0,
-            settled: SettledRecords::default(),
-            runtime,
+            settled: found.settled.clone(),
         };
-        // A worker that has lost its shard may put this journal until this run has put it.
-        let tries = if claim == Claim::Named { 1 } else { CONFLICTS };
-        for _ in 0..tries {
-            let (etag, found) = journal.found(claim, console)?;
-            (journal.etag, journal.settled) = (etag, found.settled.clone());
-            match journal.put_once(&[]) {
-                Ok(()) => return Ok((journal, found)),
-                Err(NotPut::Taken) => {}
-                Err(NotPut::Failed(words)) => {
-                    return Err(Failure::WrongUse(format!(
-                        "the journal {name} cannot be written: {words}"
-                    )));
-                }
-            }
-        }
-        Err(Failure::WrongUse(content::in_use(&name)))
-    }
-
-    /// The current journal and its tag.
-    fn found(&self, claim: Claim, console: &Console) -> Result<(Option<String>, Found), Failure> {
-        let name = &self.object.name;
-        let get = || {
-            let got = self.runtime.block_on(self.object.get());
-            got.map_err(|words| Failure::WrongUse(format!("the journal {name} cannot be read: {words}")))
-        };
-        let Some((etag, text)) = get()? else {
-            return Ok((None, Found::default()));
-        };
-        let found = Found::read(name, &String::from_utf8_lossy(&text), &self.identity);
-        if claim != Claim::Named {
-            return Ok((Some(etag), found.unwrap_or_default()));
-        }
-        let found = found?;
-        if found.doubtful > 0 {
-            console.info(&format!(
-                "the last run with {name} has not ended by itself: watching it for {} s",
-                WATCHED.as_secs()
-            ));
-            thread::sleep(WATCHED);
-            if get()?.is_none_or(|(now, _)| now != etag) {
-                return Err(Failure::WrongUse(content::in_use(name)));
-            }
-        }
-        Ok((Some(etag), found))
+        Ok((journal, found))
     }
 
     pub(super) fn settle(&mut self, number: u64) {
@@ -164,85 +69,16 @@ impl JournalObject {
     }
 
     fn put_with(&mut self, last: &[Line]) -> io::Result<()> {
-        self.put_once(last).map_err(|error| match error {
-            NotPut::Taken => io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                "it was removed, or another run continues it",
-            ),
-            NotPut::Failed(words) => io::Error::other(words),
-        })
-    }
-
-    fn put_once(&mut self, last: &[Line]) -> Result<(), NotPut> {
-        self.puts += 1;
-        let written = Line::Written {
-            by: self.run.clone(),
-            times: self.puts,
-        };
-        let mut text = content::text(&self.identity, &self.settled).map_err(|error| NotPut::failed(&error))?;
-        content::add(&mut text, &written).map_err(|error| NotPut::failed(&error))?;
-        for line in last {
-            content::add(&mut text, line).map_err(|error| NotPut::failed(&error))?;
-        }
-        let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text))?;
-        self.etag = Some(etag);
-        Ok(())
+        let (identity, settled) = (&self.identity, &self.settled);
+        self.object.put(|written| text(identity, settled, written, last))
     }
 }
 
-impl Object {
-    /// The tag and the content, if there is such an object.
-    async fn get(&self) -> Result<Option<(String, Vec<u8>)>, String> {
-        let get = self.client.get_object().bucket(&self.bucket).key(&self.key);
-        match get.send().await {
-            Ok(got) => {
-                let etag = got.e_tag.unwrap_or_default();
-                let content = got.body.collect().await.map(AggregatedBytes::to_vec);
-                let content = content.map_err(|error| error.to_string())?;
-                Ok(Some((etag, content)))
-            }
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(aws_sdk_s3::operation::get_object::GetObjectError::is_no_such_key) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(connection::words(&error)),
-        }
+fn text(identity: &Identity, settled: &SettledRecords, written: Written, last: &[Line]) -> serde_json::Result<Vec<u8>> {
+    let mut text = content::text(identity, settled)?;
+    content::add(&mut text, &Line::Written(written))?;
+    for line in last {
+        content::add(&mut text, line)?;
     }
-
-    /// Puts the object if it still has this tag, or if there is none. Returns the new tag.
-    async fn put(&self, etag: Option<&str>, content: Vec<u8>) -> Result<String, NotPut> {
-        for _ in 0..CONFLICTS {
-            let put = self.client.put_object().bucket(&self.bucket).key(&self.key);
-            let put = match etag {
-                Some(etag) => put.if_match(etag),
-                None => put.if_none_match("*"),
-            };
-            let error = match put.body(ByteStream::from(content.clone())).send().await {
-                Ok(put) => return Ok(put.e_tag.unwrap_or_default()),
-                Err(error) => error,
-            };
-            let status = error.raw_response().map(|answer| answer.status().as_u16());
-            if !status.is_some_and(|status| UNMET.contains(&status)) {
-                return Err(NotPut::Failed(connection::words(&error)));
-            }
-            // An earlier attempt without an answer may have succeeded.
-            match self.get().await.map_err(NotPut::Failed)? {
-                Some((found, stands)) if stands == content => return Ok(found),
-                found if found.as_ref().map(|(found, _)| found.as_str()) == etag => {}
-                _ => return Err(NotPut::Taken),
-            }
-        }
-        Err(NotPut::Failed(
-            "it conflicted with other puts in every attempt".to_owned(),
-        ))
-    }
-}
-
-impl NotPut {
-    fn failed(error: &serde_json::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
+    Ok(text)
 }

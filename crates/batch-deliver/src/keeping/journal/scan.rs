@@ -7,19 +7,34 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Identity;
+use super::super::location::Location;
+use super::content::Written;
 use super::file::{locked, replaced};
+#[cfg(feature = "s3")]
+use super::owned::{OfObject, OwnObject};
+use super::{Claim, Identity};
+use crate::connection::Connection;
+use crate::console::Console;
 use crate::outcome::Failure;
 
 /// A journal that only this process writes.
 #[derive(Debug)]
 pub(crate) struct ScanState {
-    path: PathBuf,
     content: Content,
-    file: File,
+    pub(super) storage: Storage,
 }
 
-/// The only line of the file.
+#[derive(Debug)]
+pub(super) enum Storage {
+    File {
+        path: PathBuf,
+        file: File,
+    },
+    #[cfg(feature = "s3")]
+    Object(Box<OwnObject>),
+}
+
+/// The only line of the journal.
 #[derive(Debug, Serialize, Deserialize)]
 struct Content {
     identity: Identity,
@@ -29,6 +44,9 @@ struct Content {
     items: u64,
     /// Whether the last run has ended without being killed.
     has_ended: bool,
+    /// Which run has written it, in an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written: Option<Written>,
 }
 
 /// What earlier runs have left.
@@ -40,69 +58,138 @@ pub(crate) struct ScanFound {
     pub(crate) doubtful: u64,
 }
 
-impl ScanState {
-    /// Opens the journal, or creates one. A journal of another delivery is an error. Blocks.
-    pub(crate) fn open(path: &Path, identity: Identity) -> Result<(Self, ScanFound), Failure> {
-        let name = path.display();
-        let mut text = String::new();
-        let mut old = locked(path)?;
-        old.read_to_string(&mut text)
-            .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
-        let before: Option<Content> = if text.is_empty() {
-            None
-        } else {
-            let parsed = serde_json::from_str(&text);
-            let no_journal = |_| {
-                Failure::WrongUse(format!(
-                    "{name} is no journal of a table that is read: name another one"
-                ))
-            };
-            Some(parsed.map_err(no_journal)?)
-        };
-        if let Some(difference) = before
-            .as_ref()
-            .and_then(|before| identity.difference(&before.identity, None))
-        {
+impl ScanFound {
+    /// Reads the text of the journal with this name, for this delivery.
+    fn read(name: &str, text: &str, identity: &Identity) -> Result<Self, Failure> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let before: Content = serde_json::from_str(text).map_err(|_| {
+            Failure::WrongUse(format!(
+                "{name} is no journal of a table that is read: name another one"
+            ))
+        })?;
+        if let Some(difference) = identity.difference(&before.identity, None) {
             return Err(Failure::WrongUse(format!(
                 "{name} is the journal of another run: {difference}. To start over, remove {name}"
             )));
         }
-        let found = before.map(|before| ScanFound {
+        Ok(Self {
             doubtful: if before.has_ended { 0 } else { before.identity.unsure },
             position: before.position,
             items: before.items,
-        });
-        let found = found.unwrap_or_default();
-        let content = Content {
+        })
+    }
+
+    /// The content with which the next run begins.
+    fn content(&self, identity: Identity) -> Content {
+        Content {
             identity,
-            position: found.position.clone(),
-            items: found.items,
+            position: self.position.clone(),
+            items: self.items,
             has_ended: false,
+            written: None,
+        }
+    }
+}
+
+/// The journal of a scan in an object.
+#[cfg(feature = "s3")]
+struct OfScan<'a>(&'a Identity);
+
+#[cfg(feature = "s3")]
+impl OfObject for OfScan<'_> {
+    type Found = ScanFound;
+
+    fn read(&self, name: &str, text: &str) -> Result<ScanFound, Failure> {
+        ScanFound::read(name, text, self.0)
+    }
+
+    fn doubtful(found: &ScanFound) -> u64 {
+        found.doubtful
+    }
+
+    fn text(&self, found: &ScanFound, written: Written) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Content {
+            written: Some(written),
+            ..found.content(self.0.clone())
+        })
+    }
+}
+
+impl ScanState {
+    /// Opens the journal, or creates one. A journal of another delivery is an error, unless it may be replaced. Blocks.
+    pub(crate) fn open(
+        location: &Location,
+        identity: Identity,
+        claim: Claim,
+        connection: &Connection,
+        console: &Console,
+    ) -> Result<(Self, ScanFound), Failure> {
+        match location {
+            Location::File(path) => Self::open_file(path, identity, claim != Claim::Named),
+            #[cfg(feature = "s3")]
+            Location::Object { .. } => {
+                let (object, found) = OwnObject::open(location, &OfScan(&identity), claim, connection, console)?;
+                let state = Self {
+                    content: found.content(identity),
+                    storage: Storage::Object(Box::new(object)),
+                };
+                Ok((state, found))
+            }
+            #[cfg(not(feature = "s3"))]
+            Location::Object { .. } => {
+                let _ = (connection, console);
+                Err(location.without_s3())
+            }
+        }
+    }
+
+    fn open_file(path: &Path, identity: Identity, may_be_replaced: bool) -> Result<(Self, ScanFound), Failure> {
+        let name = path.display().to_string();
+        let mut text = String::new();
+        let mut old = locked(path)?;
+        old.read_to_string(&mut text)
+            .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
+        let found = match ScanFound::read(&name, &text, &identity) {
+            Err(_) if may_be_replaced => ScanFound::default(),
+            found => found?,
         };
+        let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
         let written = serde_json::to_vec(&content).map_err(|error| unwritable(error.into()))?;
         let file = replaced(path, &written, true).map_err(unwritable)?;
         drop(old);
-        let state = Self {
+        let storage = Storage::File {
             path: path.to_owned(),
-            content,
             file,
         };
-        Ok((state, found))
+        Ok((Self { content, storage }, found))
     }
 
     /// The scan is continued there, after `more` items more than at the last call.
     pub(super) fn write(&mut self, position: Value, more: u64) -> io::Result<()> {
         self.content.position = Some(position);
         self.content.items += more;
-        self.file = replaced(&self.path, &serde_json::to_vec(&self.content)?, false)?;
-        Ok(())
+        self.store(false)
     }
 
     /// Records that the run has ended and nothing is in flight.
     pub(super) fn end(&mut self) -> io::Result<()> {
         self.content.has_ended = true;
-        self.file = replaced(&self.path, &serde_json::to_vec(&self.content)?, true)?;
+        self.store(true)
+    }
+
+    fn store(&mut self, is_synced: bool) -> io::Result<()> {
+        let content = &mut self.content;
+        match &mut self.storage {
+            Storage::File { path, file } => *file = replaced(path, &serde_json::to_vec(content)?, is_synced)?,
+            #[cfg(feature = "s3")]
+            Storage::Object(object) => object.put(|written| {
+                content.written = Some(written);
+                serde_json::to_vec(content)
+            })?,
+        }
         Ok(())
     }
 }
@@ -113,6 +200,11 @@ mod tests {
 
     use super::*;
 
+    fn open(path: &Path, identity: Identity) -> Result<(ScanState, ScanFound), Failure> {
+        let (location, console) = (Location::File(path.to_owned()), Console::new(false, true));
+        ScanState::open(&location, identity, Claim::Named, &Connection::default(), &console)
+    }
+
     fn identity(destination: &str) -> Identity {
         Identity::new([("destination", destination.to_owned())], &[], 11_000).unwrap()
     }
@@ -121,19 +213,19 @@ mod tests {
     fn a_run_that_was_killed_leaves_its_position_and_a_doubt() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let (mut state, found) = ScanState::open(&path, identity("copy")).unwrap();
+        let (mut state, found) = open(&path, identity("copy")).unwrap();
         assert_eq!(found, ScanFound::default());
         state.write(json!(["start"]), 20).unwrap();
         state.write(json!(["end"]), 5).unwrap();
         drop(state);
-        let (mut state, found) = ScanState::open(&path, identity("copy")).unwrap();
+        let (mut state, found) = open(&path, identity("copy")).unwrap();
         assert_eq!(
             (found.position, found.items, found.doubtful),
             (Some(json!(["end"])), 25, 11_000)
         );
         state.end().unwrap();
         drop(state);
-        let (_, found) = ScanState::open(&path, identity("copy")).unwrap();
+        let (_, found) = open(&path, identity("copy")).unwrap();
         assert_eq!((found.items, found.doubtful), (25, 0));
     }
 
@@ -141,8 +233,8 @@ mod tests {
     fn another_delivery_another_file_and_a_journal_in_use_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let refused = |destination: &str| ScanState::open(&path, identity(destination)).unwrap_err().to_string();
-        let state = ScanState::open(&path, identity("copy")).unwrap();
+        let refused = |destination: &str| open(&path, identity(destination)).unwrap_err().to_string();
+        let state = open(&path, identity("copy")).unwrap();
         assert!(refused("copy").contains("is in use"));
         drop(state);
         assert!(refused("other").contains("the destination was copy, and is other"));

@@ -16,7 +16,7 @@ use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
 use super::state::Storage;
-use super::{ScanState, State, Stopped};
+use super::{ScanState, State, Stopped, scan};
 use crate::source::SettledRecords;
 
 /// Bytes after which the journal is compacted.
@@ -31,8 +31,12 @@ const NUMBERS_OF_OBJECT: usize = 2_048;
 /// The same for the items of a table, whose journal is written at intervals.
 const NUMBERS_OF_SCAN: usize = 4_096;
 
-/// The interval at which the journal of a scan is written.
+/// The interval at which the journal of a scan is written to a file.
 const EVERY_OF_SCAN: Duration = Duration::from_millis(100);
+
+/// Numbers after which the journal of a scan is put before that interval is over.
+#[cfg(feature = "s3")]
+const NUMBERS_OF_PUT: usize = 2_500;
 
 /// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
 #[cfg(feature = "s3")]
@@ -190,12 +194,19 @@ fn keep(
     kept: &watch::Sender<u64>,
     ending: &Ending,
 ) -> io::Result<()> {
+    let (every, most, is_shown) = match &state.storage {
+        scan::Storage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
+        // A put shows other runs that this one is alive.
+        #[cfg(feature = "s3")]
+        scan::Storage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
+    };
     let mut settled = SettledRecords::default();
     let mut written = 0;
     loop {
-        let due = Instant::now() + EVERY_OF_SCAN;
-        let mut is_open = true;
-        while is_open {
+        let due = Instant::now() + every;
+        let (mut is_open, mut numbers) = (true, 0);
+        while is_open && numbers < most {
+            numbers += 1;
             match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(number) => settled.add(number, number),
                 Err(RecvTimeoutError::Timeout) => break,
@@ -204,7 +215,7 @@ fn keep(
         }
         let first = settled.runs().next().filter(|(first, _)| *first == 0);
         let until = first.map_or(0, |(_, last)| last + 1);
-        if until > written || !is_open {
+        if until > written || is_shown || !is_open {
             state.write(position(until)?, until - written)?;
             written = until;
             kept.send_replace(until);
