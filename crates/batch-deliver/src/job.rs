@@ -2,6 +2,7 @@
 //! Or a dry run, which sends nothing.
 
 mod records;
+mod scanning;
 
 use std::io;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use serde_json::json;
 use tokio::task;
 
 pub(crate) use self::records::{Delivering, Kept, Reading};
+pub(crate) use self::scanning::{Opened, Scanning};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};

@@ -107,25 +107,29 @@ pub(crate) struct ToUpdate {
 impl ToUpdate {
     /// The expression of all clauses.
     pub(crate) fn expression(&self) -> String {
-        let clauses = [("SET", &self.set), ("REMOVE", &self.remove), ("ADD", &self.add)];
-        let given = clauses
-            .into_iter()
-            .filter_map(|(clause, words)| Some(format!("{clause} {}", words.as_ref()?)));
-        given.collect::<Vec<_>>().join(" ")
+        clauses([("SET", &self.set), ("REMOVE", &self.remove), ("ADD", &self.add)])
     }
 }
 
-#[derive(Debug, Default, Args)]
+/// The expression of the clauses that are given.
+pub(super) fn clauses(clauses: [(&str, &Option<String>); 3]) -> String {
+    let given = clauses
+        .into_iter()
+        .filter_map(|(clause, words)| Some(format!("{clause} {}", words.as_ref()?)));
+    given.collect::<Vec<_>>().join(" ")
+}
+
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Condition")]
 pub(crate) struct Condition {
     #[arg(long = "condition", help = CONDITION, value_name = "EXPRESSION")]
     pub(crate) expression: Option<String>,
     /// What #NAME stands for [default: attribute NAME]
     #[arg(long = "name", value_name = "#NAME=ATTRIBUTE", value_parser = name)]
-    names: Vec<(String, String)>,
+    pub(super) names: Vec<(String, String)>,
     /// What :NAME stands for in expressions, as JSON or a text [default: the field NAME of the record]
     #[arg(long = "value", value_name = ":NAME=VALUE", value_parser = value)]
-    values: Vec<(String, AttributeValue)>,
+    pub(super) values: Vec<(String, AttributeValue)>,
     /// Keep records whose condition fails in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) failed: Option<PathBuf>,

@@ -53,15 +53,8 @@ pub(crate) struct ToCopy {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Service")]
 pub(crate) struct Sides {
-    /// The region of FROM [default: --region]
-    #[arg(long, value_name = "REGION")]
-    from_region: Option<String>,
-    /// The profile for FROM [default: --profile]
-    #[arg(long, value_name = "NAME")]
-    from_profile: Option<String>,
-    /// The endpoint of FROM [default: --endpoint-url]
-    #[arg(long, value_name = "URL", value_parser = url)]
-    from_endpoint: Option<String>,
+    #[command(flatten)]
+    from: FromSide,
     /// The region of TO [default: --region]
     #[arg(long, value_name = "REGION")]
     to_region: Option<String>,
@@ -73,19 +66,49 @@ pub(crate) struct Sides {
     to_endpoint: Option<String>,
 }
 
+/// Where the table that is read is.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct FromSide {
+    /// Region of the table to read [default: --region]
+    #[arg(id = "from_region", long = "from-region", value_name = "REGION")]
+    region: Option<String>,
+    /// Its profile [default: --profile]
+    #[arg(id = "from_profile", long = "from-profile", value_name = "NAME")]
+    profile: Option<String>,
+    /// Its endpoint [default: --endpoint-url]
+    #[arg(id = "from_endpoint", long = "from-endpoint", value_name = "URL", value_parser = url)]
+    endpoint: Option<String>,
+}
+
+impl FromSide {
+    /// Whether anything is given.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn is_given(&self) -> bool {
+        self.region.is_some() || self.profile.is_some() || self.endpoint.is_some()
+    }
+
+    /// How the table is reached.
+    pub(crate) fn connection(&self, service: &Service) -> Connection {
+        reached(service, [&self.profile, &self.region, &self.endpoint])
+    }
+}
+
+/// The connection with this profile, region and endpoint, where they are given.
+fn reached(service: &Service, [profile, region, endpoint]: [&Option<String>; 3]) -> Connection {
+    let mut connection = Connection::from(service);
+    connection.profile = profile.clone().or(connection.profile);
+    connection.region = region.clone().or(connection.region);
+    connection.endpoint_url = endpoint.clone().or(connection.endpoint_url);
+    connection
+}
+
 impl Sides {
     /// How the table that is read and the one that is written are reached.
     pub(crate) fn connections(&self, service: &Service) -> (Connection, Connection) {
-        let connection = |profile: &Option<String>, region: &Option<String>, endpoint: &Option<String>| {
-            let mut connection = Connection::from(service);
-            connection.profile = profile.clone().or(connection.profile);
-            connection.region = region.clone().or(connection.region);
-            connection.endpoint_url = endpoint.clone().or(connection.endpoint_url);
-            connection
-        };
         (
-            connection(&self.from_profile, &self.from_region, &self.from_endpoint),
-            connection(&self.to_profile, &self.to_region, &self.to_endpoint),
+            self.from.connection(service),
+            reached(service, [&self.to_profile, &self.to_region, &self.to_endpoint]),
         )
     }
 }

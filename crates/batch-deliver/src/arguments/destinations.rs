@@ -37,7 +37,7 @@ pub(crate) struct ToQueue {
 
 #[derive(Debug, Args)]
 pub(crate) struct Items {
-    /// The table's key, such as year:N,title:S [default: ask the table]
+    /// Its key, as in year:N,title:S [default: ask the table]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
     #[command(flatten)]
@@ -53,16 +53,16 @@ pub(crate) struct Rows {
     /// The character between cells, or tab [default: that in the header]
     #[arg(long, value_name = "CHAR")]
     pub(crate) delimiter: Option<Character>,
-    /// The names of the columns, if the inputs have no header
+    /// The names of columns, if the inputs have no header
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) header: Option<Vec<String>>,
     /// The character around cells, or none if quotes are text [default: "]
     #[arg(long, value_name = "CHAR")]
     pub(crate) quote: Option<Quote>,
-    /// A character that escapes quotes within cells, such as \
+    /// A character that escapes quotes in cells, such as \
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     pub(crate) escape: Option<Character>,
-    /// Leave out cells with this text, such as \N, and empty ones
+    /// Leave out cells that are empty or this, such as \N
     #[arg(long, value_name = "TEXT")]
     pub(crate) null: Option<String>,
 }

@@ -39,7 +39,7 @@ pub(crate) use self::put::{PutDestination, ToPut};
 pub(crate) use self::queues::{OtherSide, ToDrain, ToMove, ToRedrive, Which};
 pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]
-pub(crate) use self::shards::{ShardFormat, ToWork};
+pub(crate) use self::shards::{OfSegments, ShardFormat, ToWork};
 pub(crate) use self::simulation::{Content, Simulated, SimulatedTable};
 use crate::console::{self, escaped};
 

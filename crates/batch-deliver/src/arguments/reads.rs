@@ -37,16 +37,16 @@ pub(crate) struct Projection {
 pub(crate) struct Placeholders {
     /// What #NAME stands for in expressions [default: the attribute NAME]
     #[arg(long = "name", value_name = "#NAME=ATTRIBUTE", value_parser = name)]
-    names: Vec<(String, String)>,
+    pub(super) names: Vec<(String, String)>,
     /// What :NAME stands for in expressions, as JSON or a text
     #[arg(long = "value", value_name = ":NAME=VALUE", value_parser = value)]
-    values: Vec<(String, AttributeValue)>,
+    pub(super) values: Vec<(String, AttributeValue)>,
 }
 
 /// What reads cost, for a dry run. Prices differ by region and by the capacity mode of a table, so there is no default.
 #[derive(Debug, Args)]
 pub(crate) struct ReadPrice {
-    /// Dollars of a million read units, for --dry-run
+    /// For --dry-run, dollars of a million read units
     #[arg(long, value_name = "DOLLARS", value_parser = positive, requires = "dry_run")]
     pub(crate) read_price: Option<f64>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct ReadPrice {
 /// The same for writes.
 #[derive(Debug, Args)]
 pub(crate) struct WritePrice {
-    /// Dollars of a million write units, for --dry-run
+    /// For --dry-run, dollars of a million write units
     #[arg(long, value_name = "DOLLARS", value_parser = positive, requires = "dry_run")]
     pub(crate) write_price: Option<f64>,
 }

@@ -10,21 +10,37 @@ use clap::{Args, ValueEnum};
 use super::common::Output;
 use super::common::Service;
 #[cfg(feature = "distributed")]
-use super::destinations::{GROUP, Items, group, table};
+use super::conditions::{Condition, clauses};
 #[cfg(feature = "distributed")]
-use super::pace::Pacing;
+use super::copy::FromSide;
+use super::destinations::table;
+#[cfg(feature = "distributed")]
+use super::destinations::{GROUP, Items, group};
+#[cfg(feature = "distributed")]
+use super::pace::{Pacing, at_least_one};
+#[cfg(feature = "distributed")]
+use super::reads::Placeholders;
 #[cfg(feature = "distributed")]
 use super::values::time;
 #[cfg(feature = "distributed")]
 use crate::keeping::Location;
 #[cfg(feature = "distributed")]
 use crate::sink::QueueName;
+use crate::source::MOST_SEGMENTS;
+#[cfg(feature = "distributed")]
+use crate::source::TableReads;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToPlan {
     /// Files, patterns, exports, or objects of S3
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(value_name = "INPUT", required_unless_present = "from_table")]
     pub(crate) inputs: Vec<String>,
+    /// A table instead, whose items workers copy, delete or update
+    #[arg(long, value_name = "NAME", value_parser = table, conflicts_with_all = ["inputs", "shard_bytes", "format"], requires = "segments")]
+    pub(crate) from_table: Option<String>,
+    /// Segments of the table, each a shard
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SEGMENTS)), conflicts_with = "inputs")]
+    pub(crate) segments: Option<u32>,
     /// Size of a shard, such as 64MB or 1GiB; a compressed or CSV input is one shard, whatever its size
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = size)]
     pub(crate) shard_bytes: u64,
@@ -58,6 +74,12 @@ const DEAD_LETTERS: &str =
 #[cfg(feature = "distributed")]
 const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
                            handed out again; needs --dead-letters";
+
+#[cfg(feature = "distributed")]
+const WHERE: &str = "Only items for which this holds: '#year < :until'";
+
+#[cfg(feature = "distributed")]
+const SET: &str = "Update the items: 'status = :status, n = if_not_exists(n, :zero)'";
 
 #[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
@@ -98,6 +120,70 @@ pub(crate) struct ToWork {
     pub(crate) service: Service,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) of_segments: OfSegments,
+}
+
+/// What is done with the items of segments of a table.
+#[cfg(feature = "distributed")]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Segments of a table")]
+pub(crate) struct OfSegments {
+    #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with = "queue")]
+    pub(crate) filter: Option<String>,
+    #[arg(long, help = SET, value_name = "ASSIGNMENTS", requires = "filter", conflicts_with = "delete")]
+    set: Option<String>,
+    /// Remove attributes, as update does
+    #[arg(long, value_name = "NAMES", requires = "filter", conflicts_with = "delete")]
+    remove: Option<String>,
+    /// Add to numbers and sets, as update does
+    #[arg(long, value_name = "ADDITIONS", requires = "filter", conflicts_with = "delete")]
+    add: Option<String>,
+    /// Maximum read units per second [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = at_least_one)]
+    max_read_rate: Option<f64>,
+    #[command(flatten)]
+    pub(crate) placeholders: Placeholders,
+    #[command(flatten)]
+    pub(crate) from: FromSide,
+}
+
+#[cfg(feature = "distributed")]
+impl OfSegments {
+    /// The expression of all clauses of an update, if it is one.
+    pub(crate) fn update(&self) -> Option<String> {
+        Some(clauses([
+            ("SET", &self.set),
+            ("REMOVE", &self.remove),
+            ("ADD", &self.add),
+        ]))
+        .filter(|all| !all.is_empty())
+    }
+
+    /// What is read of a table.
+    pub(crate) fn reads(&self) -> TableReads {
+        TableReads {
+            table: String::new(),
+            filter: self.filter.clone(),
+            project: None,
+            names: self.placeholders.names.iter().cloned().collect(),
+            values: self.placeholders.values.iter().cloned().collect(),
+            is_consistent: false,
+            segments: 1,
+            max_rate: self.max_read_rate,
+        }
+    }
+
+    /// The condition of each write: that the item is still meant.
+    pub(crate) fn condition(&self) -> Condition {
+        let Placeholders { names, values } = &self.placeholders;
+        Condition {
+            expression: self.filter.clone(),
+            names: names.clone(),
+            values: values.clone(),
+            failed: None,
+        }
+    }
 }
 
 #[cfg(feature = "distributed")]

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::format::Key;
 
-const WITH: &str = "What the simulated source has: a number of items or messages, or a file of them";
+const WITH: &str = "Read N made-up entries, or those of a file";
 
 /// A simulated queue that is read.
 #[derive(Debug, Default, Args)]

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use super::estimate::{Estimate, Told};
-use super::from_table::{FromTable, Opened};
+use super::from_table::FromTable;
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToCopy};
 use crate::connection::{Connection, words};
 use crate::format::Writes;
+use crate::job::Opened;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Access, Change, Existing, Expressions, PaceOptions};

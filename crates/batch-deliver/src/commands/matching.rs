@@ -86,11 +86,11 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
 }
 
 /// Makes a write of each item, on the condition that it is still meant: it may have changed since it was read.
-fn written(
+pub(super) fn written(
     condition: &Condition,
     change: Change,
     filter: String,
-) -> impl Fn(Item) -> Result<ItemWrite, Flaw> + Send + use<> {
+) -> impl Fn(Item) -> Result<ItemWrite, Flaw> + Send + Sync + use<> {
     let mut expressions = condition.expressions(change);
     expressions.condition = Some(filter);
     let writes = Writes::puts(None);

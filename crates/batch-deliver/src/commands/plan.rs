@@ -1,18 +1,22 @@
-//! Divides inputs into shards for workers, and prints them.
+//! Divides inputs or a table into shards for workers, and prints them.
 
 use std::io::{self, Write, stdout};
 
 use tokio::task;
 
 use crate::arguments::{Cutting, ToPlan};
-use crate::console::{self, grouped, size};
+use crate::console::{self, counted, grouped, size};
 use crate::format::{TableFormat, refusal};
 use crate::outcome::{Failure, Outcome};
+use crate::sink;
 use crate::source::{Input, described, named};
-use crate::worker::{Planned, interleaved};
+use crate::worker::{Planned, interleaved, planned_segments};
 
 /// Writes the shards of the inputs to the standard output.
 pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
+    if let Some(table) = &arguments.from_table {
+        return of_table(table, &arguments).await;
+    }
     let inputs = named(&arguments.inputs, &(&arguments.service).into()).await?;
     console::print(&format!("reading {}", described(&inputs)));
     let sized = inputs.into_iter().map(|input| {
@@ -38,6 +42,20 @@ pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
         grouped(sized.len() as u64),
         size(bytes)
     ));
+    write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
+    Ok(Outcome::Delivered)
+}
+
+/// Writes the segments of a table to the standard output.
+async fn of_table(name: &str, arguments: &ToPlan) -> Result<Outcome, Failure> {
+    let table = sink::existing(name, &(&arguments.service).into()).await?;
+    let shards = planned_segments(name, arguments.segments.unwrap_or(1));
+    let (count, described) = (counted(shards.len() as u64, "segment"), table.size());
+    let described = described.map(|(items, bytes)| {
+        let (items, bytes) = (counted(items, "item"), size(bytes));
+        format!(" with about {items}, {bytes}, as of up to six hours ago")
+    });
+    console::print(&format!("{count} of {name}{}", described.unwrap_or_default()));
     write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
     Ok(Outcome::Delivered)
 }

@@ -17,6 +17,14 @@ pub(super) async fn whole(
     arguments: &ToTable,
     deletes: bool,
 ) -> Result<Job<impl Target<Entry = WriteRequest> + use<>>, Failure> {
+    Ok(whole_with_writes(arguments, deletes).await?.0)
+}
+
+/// The same, and the writes that it makes of items.
+pub(super) async fn whole_with_writes(
+    arguments: &ToTable,
+    deletes: bool,
+) -> Result<(Job<impl Target<Entry = WriteRequest> + use<>>, Writes), Failure> {
     let common = &arguments.common;
     let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
     let writes = if deletes {
@@ -25,13 +33,14 @@ pub(super) async fn whole(
         puts(key, common)?
     };
     let (command, console) = (if deletes { "delete" } else { "load" }, common.output.console());
-    let (items, settings) = items(arguments, writes, common.keeps_text(), &console)?;
+    let (items, settings) = items(arguments, writes.clone(), common.keeps_text(), &console)?;
     let job = common.job(command, Arc::new(items), table, settings, console);
-    Ok(Job {
+    let job = Job {
         // Deletes have the same result in any order.
         order: job.order.or(deletes.then_some(Order::Turns)),
         ..job
-    })
+    };
+    Ok((job, writes))
 }
 
 /// Writes single items with the expressions that a table with this key needs.
@@ -45,21 +54,38 @@ pub(super) async fn single<X>(
 where
     X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
 {
+    Ok(single_with_key(command, arguments, condition, more, expressions)
+        .await?
+        .0)
+}
+
+/// The same, and the key of the table, if it is known.
+pub(super) async fn single_with_key<X>(
+    command: &'static str,
+    arguments: &ToTable,
+    condition: &Condition,
+    more: Settings,
+    expressions: X,
+) -> Result<(Job<impl Target<Entry = ItemWrite> + use<X>>, Option<Key>), Failure>
+where
+    X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
+{
     let common = &arguments.common;
     let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
     let table = sink::item_writes(table)?;
     let expressions = Arc::new(expressions(key.clone())?);
     let console = common.output.console();
     let keeps_text = common.keeps_text() || condition.failed.is_some();
-    let (items, mut settings) = items(arguments, puts(key, common)?, keeps_text, &console)?;
+    let (items, mut settings) = items(arguments, puts(key.clone(), common)?, keeps_text, &console)?;
     settings.extend(condition.settings());
     settings.extend(more);
     let items = Arc::new(items);
     let format = Arc::new(ItemWrites { items, expressions });
-    Ok(Job {
+    let job = Job {
         failed: condition.failed.clone(),
         ..common.job(command, format, table, settings, console)
-    })
+    };
+    Ok((job, key))
 }
 
 /// The key of the table, without which a command cannot go on.

@@ -1,11 +1,16 @@
 //! Delivers shards, as an activity of Step Functions or the invocations of a Lambda function name them.
 
-use super::send;
-use crate::arguments::{Common, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
+use std::sync::Arc;
+
+use super::matching::written;
+use super::{send, table};
+use crate::arguments::{Common, OfSegments, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
+use crate::connection::Connection;
 use crate::format::{TableFormat, TextFormat};
+use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::PaceOptions;
-use crate::worker::{Worker, work};
+use crate::sink::{Change, ItemWrite, PaceOptions, Target};
+use crate::worker::{FromTables, Which, Worker, work};
 
 /// Delivers shards until the program is stopped.
 pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
@@ -13,6 +18,11 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let (activity, heartbeat) = (arguments.activity, arguments.heartbeat);
     let (dead_letters, checkpoints) = (arguments.dead_letters, arguments.checkpoints);
     let format = arguments.format;
+    let is_copy = arguments.queue.is_none() && !arguments.delete && arguments.of_segments.update().is_none();
+    if arguments.of_segments.from.is_given() && !is_copy {
+        let words = "--from-region, --from-profile and --from-endpoint are for copies: what is deleted or updated is where the table is";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
     let unfit = |what: &str| Failure::WrongUse(format!("--format {what}"));
     let common = Common {
         inputs: Vec::new(),
@@ -42,7 +52,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
             common,
         };
         let job = send::job(&arguments).await?;
-        let worker = Worker::new(job, &pace, dead_letters, checkpoints)?;
+        let worker = Worker::new(job, &pace, dead_letters, checkpoints, None)?;
         return work(&worker, activity, heartbeat).await;
     }
     let Some(table) = arguments.table else {
@@ -57,14 +67,72 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         Some(ShardFormat::Tsv) => TableFormat::Tsv,
         Some(ShardFormat::Text) => return Err(unfit("must be json, dynamodb, csv or tsv for items")),
     };
-    let deletes = arguments.delete;
+    let (deletes, of_segments) = (arguments.delete, arguments.of_segments);
     let arguments = ToTable {
         table,
         items: arguments.items,
         format,
         common,
     };
-    let job = super::table::whole(&arguments, deletes).await?;
-    let worker = Worker::new(job, &pace, dead_letters, checkpoints)?;
+    let places = (dead_letters, checkpoints);
+    if let Some(filter) = &of_segments.filter
+        && (deletes || of_segments.update().is_some())
+    {
+        let worker = single(&arguments, &of_segments, filter.clone(), &pace, places).await?;
+        return work(&worker, activity, heartbeat).await;
+    }
+    let (job, writes) = table::whole_with_writes(&arguments, deletes).await?;
+    let reads = of_segments.reads().checked()?;
+    let (reads, which) = match writes.key() {
+        Some(key) if deletes => {
+            let names = key.attributes().map(|attribute| attribute.name.as_str());
+            (reads.keys(names), Which::Destination)
+        }
+        _ => (reads, Which::Others),
+    };
+    let tables = FromTables {
+        is_only: reads.filter.is_some(),
+        reads,
+        connection: of_segments.from.connection(&arguments.common.service),
+        entry: Arc::new(move |item| writes.of(item)),
+        which,
+    };
+    let (dead_letters, checkpoints) = places;
+    let worker = Worker::new(job, &pace, dead_letters, checkpoints, Some(tables))?;
     work(&worker, activity, heartbeat).await
+}
+
+/// A worker that deletes or updates the items of segments for which an expression holds.
+async fn single(
+    arguments: &ToTable,
+    of_segments: &OfSegments,
+    filter: String,
+    pace: &PaceOptions,
+    (dead_letters, checkpoints): (Option<Location>, Option<Location>),
+) -> Result<Worker<impl Target<Entry = ItemWrite> + use<>>, Failure> {
+    let (condition, update) = (of_segments.condition(), of_segments.update());
+    let reads = match &update {
+        Some(update) => of_segments.reads().beside(&[update])?.checked()?,
+        None => of_segments.reads().checked()?,
+    };
+    let more = vec![("update", update.clone().unwrap_or_default())];
+    let change = move |key| match update {
+        Some(update) => Change::Update(key, update),
+        None => Change::Delete(key),
+    };
+    let (of_records, of_items) = (condition.clone(), change.clone());
+    let job = table::single_with_key("worker", arguments, &condition, more, move |key| {
+        Ok(of_records.expressions(change(table::needed(key)?)))
+    });
+    let (job, key) = job.await?;
+    let key = table::needed(key)?;
+    let reads = reads.keys(key.attributes().map(|attribute| attribute.name.as_str()));
+    let tables = FromTables {
+        reads,
+        connection: Connection::from(&arguments.common.service),
+        entry: Arc::new(written(&condition, of_items(key), filter)),
+        which: Which::Destination,
+        is_only: true,
+    };
+    Worker::new(job, pace, dead_letters, checkpoints, Some(tables))
 }

@@ -18,6 +18,7 @@ mod part;
 mod reader;
 mod record;
 mod scanned;
+mod segments;
 mod settled;
 mod turns;
 mod unsupported;
@@ -34,5 +35,6 @@ pub(crate) use self::record::{Flaw, Format, Record, Records};
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, read_table, unread,
 };
+pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;
 pub(crate) use self::turns::{Order, Place, Turns};

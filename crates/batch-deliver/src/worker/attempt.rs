@@ -8,12 +8,14 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::plan::Planned;
+use super::segments::FromTables;
 use super::shard_result::{CHECKPOINT, ShardResult};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, Location, remove};
 use crate::outcome::Failure;
+use crate::progress::Summary;
 use crate::sink::{DeliveryOptions, PaceOptions, Target};
-use crate::source::{Input, exactly};
+use crate::source::{Input, Segments, exactly};
 use crate::stop::Stop;
 
 /// Delivers one shard after the other. All share one pace.
@@ -26,6 +28,8 @@ pub(crate) struct Worker<T: Target> {
     dead_letters: Option<Location>,
     /// The place of the journals of shards.
     checkpoints: Option<Location>,
+    /// What is done with the items of tables; `None` if they cannot be delivered.
+    pub(super) tables: Option<FromTables<T::Entry>>,
 }
 
 impl<T: Target> Worker<T> {
@@ -34,6 +38,7 @@ impl<T: Target> Worker<T> {
         pace: &PaceOptions,
         dead_letters: Option<Location>,
         checkpoints: Option<Location>,
+        tables: Option<FromTables<T::Entry>>,
     ) -> Result<Self, Failure> {
         job.console = job.console.without_bar();
         for (place, option) in [(&dead_letters, "--dead-letters"), (&checkpoints, "--checkpoints")] {
@@ -49,6 +54,7 @@ impl<T: Target> Worker<T> {
             deadline: pace.deadline,
             dead_letters,
             checkpoints,
+            tables,
         })
     }
 
@@ -60,7 +66,15 @@ impl<T: Target> Worker<T> {
             Ok(shard) => {
                 let name = shard.name(shard.execution.as_deref()) + ".state";
                 checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
-                self.deliver(&shard, checkpoint.as_ref(), stop).await
+                let (begin, end) = (shard.part.begin, shard.part.end);
+                match Segments::of(&shard.input, begin, end) {
+                    None => self.deliver(&shard, checkpoint.as_ref(), stop).await,
+                    Some(Ok(segments)) => {
+                        self.deliver_segments(&shard, &segments, checkpoint.as_ref(), stop)
+                            .await
+                    }
+                    Some(Err(words)) => Err(ShardResult::failed("NoShard", words)),
+                }
             }
             Err(error) => Err(ShardResult::failed(
                 "NoShard",
@@ -94,24 +108,14 @@ impl<T: Target> Worker<T> {
         checkpoint: Option<&Location>,
         stop: Stop,
     ) -> Result<ShardResult, ShardResult> {
+        if self.tables.as_ref().is_some_and(|tables| tables.is_only) {
+            let words = "this worker is for segments of a table, of which --where chooses the items".to_owned();
+            return Err(ShardResult::failed("Unreadable", words));
+        }
         let input = self.input(shard).await?;
         let name = input.name.clone();
-        let dead_letter = match &self.dead_letters {
-            None => None,
-            Some(place) => {
-                let name = shard.name(None);
-                let place = match place {
-                    Location::File(_) => place.below(&format!("{name}.jsonl")),
-                    Location::Object { .. } => place.below(&name),
-                };
-                let opened = DeadLetter::open(&place, &self.job.connection).await;
-                Some(opened.map_err(|failure| ShardResult::failed("DeadLetters", failure.to_string()))?)
-            }
-        };
-        let options = match self.deadline {
-            None => self.options.clone(),
-            Some(deadline) => self.options.clone().deadline(Instant::now() + deadline),
-        };
+        let dead_letter = self.dead_letter(shard).await?;
+        let options = self.options();
         let inputs = vec![input];
         let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
         let (journal, settled) = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
@@ -127,10 +131,38 @@ impl<T: Target> Worker<T> {
         };
         let round = Round { inputs, settled, kept };
         let summary = self.job.deliver(round).await;
+        self.tell(&name, &summary);
+        Ok(ShardResult::of(shard, settled_before, &summary))
+    }
+
+    /// The place of the dead letters of a shard.
+    pub(super) async fn dead_letter(&self, shard: &Planned) -> Result<Option<DeadLetter>, ShardResult> {
+        let Some(place) = &self.dead_letters else {
+            return Ok(None);
+        };
+        let name = shard.name(None);
+        let place = match place {
+            Location::File(_) => place.below(&format!("{name}.jsonl")),
+            Location::Object { .. } => place.below(&name),
+        };
+        let opened = DeadLetter::open(&place, &self.job.connection).await;
+        let opened = opened.map_err(|failure| ShardResult::failed("DeadLetters", failure.to_string()))?;
+        Ok(Some(opened))
+    }
+
+    /// The options of the delivery of a shard, which begins now.
+    pub(super) fn options(&self) -> DeliveryOptions {
+        match self.deadline {
+            None => self.options.clone(),
+            Some(deadline) => self.options.clone().deadline(Instant::now() + deadline),
+        }
+    }
+
+    /// Prints what came of a shard.
+    pub(super) fn tell(&self, name: &str, summary: &Summary) {
         for words in std::iter::once(summary.figures()).chain(summary.throttled()) {
             self.job.console.info(&format!("{name}: {words}"));
         }
-        Ok(ShardResult::of(shard, settled_before, &summary))
     }
 
     /// The part of an input that makes up the shard.

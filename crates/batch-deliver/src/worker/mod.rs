@@ -8,6 +8,8 @@ mod attempt;
 mod lambda;
 mod plan;
 #[cfg(feature = "distributed")]
+mod segments;
+#[cfg(feature = "distributed")]
 mod serve;
 mod shard;
 #[cfg(feature = "distributed")]
@@ -15,7 +17,9 @@ mod shard_result;
 
 #[cfg(feature = "distributed")]
 pub(crate) use self::attempt::Worker;
-pub(crate) use self::plan::{Planned, interleaved};
+pub(crate) use self::plan::{Planned, interleaved, segments as planned_segments};
+#[cfg(feature = "distributed")]
+pub(crate) use self::segments::{FromTables, Which};
 #[cfg(feature = "distributed")]
 pub(crate) use self::serve::work;
 pub(crate) use self::shard::{Shard, ShardArgument};

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use crate::source::Part;
+use crate::source::{Part, Segments};
 
 /// The most bytes of an input's name within a file name. File systems allow 255 in total.
 #[cfg(feature = "distributed")]
@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 160;
 #[cfg(feature = "distributed")]
 const LONGEST_EXECUTION: usize = 80;
 
-/// A planned shard: the bytes of an input from `begin` to before `end`.
+/// A planned shard: the bytes of an input, or the segments of a table, from `begin` to before `end`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Planned {
     pub(crate) input: String,
@@ -65,6 +65,19 @@ pub(crate) fn interleaved(inputs: &[(String, u64, u64)]) -> Vec<Planned> {
         execution: None,
     });
     planned.collect()
+}
+
+/// The segments of a table, each a shard.
+pub(crate) fn segments(table: &str, count: u32) -> Vec<Planned> {
+    let shard = |number: u32| Planned {
+        input: Segments::input(table, count),
+        part: Part {
+            begin: number.into(),
+            end: u64::from(number) + 1,
+        },
+        execution: None,
+    };
+    (0..count).map(shard).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A Lambda function, which is invoked for each shard.
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Response, serve};
 use crate::program::{Folder, items};
+use crate::served::Served;
 
 /// A function at a runtime API that invokes it with these shards, each with so much time.
 struct Function {
@@ -18,6 +19,11 @@ struct Function {
 
 impl Function {
     fn start(folder: &Folder, rate: u32, time: Duration, shards: impl IntoIterator<Item = Value>) -> Self {
+        let command = folder.command(&format!("worker --table items --key id:N --simulate {rate}"));
+        Self::of(command, time, shards)
+    }
+
+    fn of(mut command: Command, time: Duration, shards: impl IntoIterator<Item = Value>) -> Self {
         let mut shards: Vec<Value> = shards.into_iter().collect();
         shards.reverse();
         let shards = Mutex::new(shards);
@@ -36,7 +42,6 @@ impl Function {
             let headers = format!("lambda-runtime-aws-request-id: 1\r\nlambda-runtime-deadline-ms: {deadline}\r\n");
             Some(Response(200, headers, shard.to_string().into_bytes()))
         });
-        let mut command = folder.command(&format!("worker --table items --key id:N --simulate {rate}"));
         command.env("AWS_LAMBDA_RUNTIME_API", api);
         for (name, value) in [("NAME", "f"), ("MEMORY_SIZE", "128"), ("VERSION", "1")] {
             command.env(format!("AWS_LAMBDA_FUNCTION_{name}"), value);
@@ -85,4 +90,37 @@ fn a_shard_that_takes_longer_than_the_function_may_is_given_back_before_that() {
         (operation.as_str(), &answer["errorType"]),
         ("error", &json!("Interrupted"))
     );
+}
+
+#[test]
+fn a_segment_that_takes_longer_than_the_function_may_goes_on_in_the_next_invocation() {
+    let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(500.0));
+    folder.write("items.jsonl", items(0..3_000));
+    folder
+        .run(&format!("load --table items {} items.jsonl", from.arguments()))
+        .expect(0, "delivered");
+    let shard = json!({"input": "dynamodb://items?segments=1", "begin": 0, "end": 1, "execution": "one"});
+    let function = |seconds: u64| {
+        let mut command = folder.command(&format!(
+            "worker --table items --from-endpoint {} --dead-letters dead --checkpoints checkpoints",
+            from.endpoint()
+        ));
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", to.endpoint());
+        Function::of(command, Duration::from_secs(seconds), [shard.clone()])
+    };
+    // Two seconds before what is kept for the calls in flight and the answer.
+    let (operation, answer) = function(27).answer();
+    assert_eq!(
+        (operation.as_str(), &answer["errorType"]),
+        ("error", &json!("Interrupted"))
+    );
+    let delivered = to.ids().len();
+    assert!((1..3_000).contains(&delivered), "{delivered}");
+    let (operation, counts) = function(900).answer();
+    assert_eq!(operation, "response", "{counts}");
+    assert!(counts["settled_before"].as_u64() > Some(0), "{counts}");
+    assert_eq!(to.items(), from.items());
+    // A clean stop leaves at most the items of a page to be read again.
+    assert!(to.table.statistics().applied <= 3_000 + 1_000);
+    assert_eq!(folder.path("checkpoints").read_dir().unwrap().count(), 0);
 }

@@ -36,6 +36,8 @@ mod put;
 mod queues;
 mod resuming;
 mod sample;
+#[cfg(all(unix, feature = "distributed"))]
+mod segments;
 mod served;
 #[cfg(feature = "s3")]
 mod shards;

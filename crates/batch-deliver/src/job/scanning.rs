@@ -1,0 +1,153 @@
+//! The items of a table as the records of a delivery, and the journal of that.
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task;
+
+use super::records::Reading;
+use crate::connection::Connection;
+use crate::console::{Console, grouped};
+use crate::format::{Item, ItemFormat};
+use crate::keeping::{Claim, Identity, Journal, Location, ScanState};
+use crate::outcome::Failure;
+use crate::sink::{Existing, Settings};
+use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, Segments, TableReads, read_table};
+use crate::stop::Stop;
+
+/// Items that may be delivered or in flight without being in the journal, in addition to those of a page.
+const AHEAD: u64 = 10_000;
+
+/// What is read of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Scanning<'a> {
+    pub(crate) reads: &'a TableReads,
+    pub(crate) table: &'a Existing,
+    /// The segments that are read, if not all of them are.
+    pub(crate) segments: Option<&'a Segments>,
+}
+
+/// A journal that was opened.
+pub(crate) struct Opened {
+    state: ScanState,
+    position: Option<ScanPosition>,
+    /// Items that earlier runs have settled.
+    pub(crate) settled: u64,
+}
+
+impl Opened {
+    /// Whether an earlier run has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.position.is_some()
+    }
+}
+
+impl Scanning<'_> {
+    /// The journal at this place, of a delivery that the settings identify in addition to what is read. Blocks.
+    pub(crate) fn journal(
+        &self,
+        location: &Location,
+        settings: Settings,
+        claim: Claim,
+        connection: &Connection,
+        console: &Console,
+    ) -> Result<Opened, Failure> {
+        let segments = self
+            .segments
+            .map(|own| ("segments", format!("{}-{}", own.begin, own.end)));
+        let settings = settings
+            .into_iter()
+            .chain(segments)
+            .chain(self.reads.settings())
+            .chain([
+                ("source", self.reads.table.clone()),
+                ("service of the source", format!("{:?}", self.table.settings)),
+            ]);
+        let identity = Identity::new(settings, &[], AHEAD + u64::from(PAGE_ITEMS))?;
+        let open = || ScanState::open(location, identity, claim, connection, console);
+        let (state, found) = task::block_in_place(open)?;
+        let position = found.position.map(|position| self.position(position)).transpose();
+        let position = position.map_err(|_| {
+            Failure::WrongUse(format!(
+                "{location} has no position of this program: name another journal"
+            ))
+        })?;
+        if found.items > 0 {
+            console.info(&format!("{} items are settled by earlier runs", grouped(found.items)));
+        }
+        if found.doubtful > 0 {
+            let most = grouped(found.doubtful);
+            console.info(&format!(
+                "the last run was killed: up to {most} items may be written twice"
+            ));
+        }
+        Ok(Opened {
+            state,
+            position,
+            settled: found.items,
+        })
+    }
+
+    fn position(&self, kept: Value) -> serde_json::Result<ScanPosition> {
+        match self.segments {
+            None => serde_json::from_value(kept),
+            Some(segments) => segments.position(Some(kept)),
+        }
+    }
+
+    /// Reads the items as entries, with their text if dead letters are to repeat it.
+    pub(crate) fn read<E: Send + 'static>(
+        &self,
+        opened: Option<Opened>,
+        keeps_text: bool,
+        stop: &Stop,
+        entry: impl Fn(Item) -> Result<E, Flaw> + Send + 'static,
+    ) -> Result<(Reading<E>, Option<Journal>), Failure> {
+        let (client, token) = (self.table.client.clone(), stop.token.clone());
+        let start = self.segments.map(|segments| segments.position(None)).transpose();
+        let start = start.map_err(|error| Failure::Failed(format!("there is no such position: {error}")))?;
+        let (items, journal, ahead) = match opened {
+            None => {
+                let scan = self.reads.scan(client, token);
+                let scan = match start {
+                    Some(start) => scan.from_position(start),
+                    None => scan,
+                };
+                (scan.items(), None, None)
+            }
+            Some(Opened { state, position, .. }) => {
+                let scan = self.reads.scan_from(client, token, position.or(start));
+                let items = scan.items();
+                let progress = items.progress();
+                let (sender, settled) = watch::channel(0);
+                let segments = self.segments.cloned();
+                let position = move |items| {
+                    let position = progress.position_after(items);
+                    match &segments {
+                        None => serde_json::to_value(position),
+                        Some(segments) => segments.places(&position),
+                    }
+                };
+                let journal = Journal::of_scan(state, position, sender, stop.token.clone());
+                let ahead = Ahead { most: AHEAD, settled };
+                (items, Some(journal), Some(ahead))
+            }
+        };
+        let entry = move |item: Item| -> OfItem<E> {
+            let text = keeps_text.then(|| {
+                let mut line = Vec::new();
+                ItemFormat::Dynamodb.append(&item, &mut line);
+                line.pop();
+                line.into_boxed_slice()
+            });
+            (text, entry(item))
+        };
+        let (receiver, read) = read_table(&self.reads.table, items, entry, ahead);
+        let reading = Reading {
+            receiver,
+            read,
+            names: [self.reads.table.clone()].into(),
+            total: None,
+        };
+        Ok((reading, journal))
+    }
+}

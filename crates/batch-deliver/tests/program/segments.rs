@@ -1,0 +1,385 @@
+//! Workers that deliver the segments of a table.
+
+use std::process::{Child, Command, Stdio};
+
+use aws_batch_simulator::{InjectedFault, KeyType, TableOptions};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+
+use crate::activity::Activity;
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
+use crate::program::{Folder, Run, items};
+use crate::served::Served;
+
+const ACTIVITY: &str = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+
+/// A table with these items, another one, and a folder.
+struct Tables {
+    folder: Folder,
+    from: Served,
+    to: Served,
+}
+
+impl Tables {
+    fn new(count: u32, rate: f64) -> Self {
+        let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(rate));
+        folder.write("items.jsonl", items(0..count));
+        folder
+            .run(&format!("load --table items {} items.jsonl", from.arguments()))
+            .expect(0, "delivered");
+        Self { folder, from, to }
+    }
+
+    /// The shards of a plan of so many segments.
+    fn plan(&self, segments: u32) -> Vec<Value> {
+        let plan = format!(
+            "plan --from-table items --segments {segments} {}",
+            self.from.arguments()
+        );
+        serde_json::from_str(&self.folder.run(&plan).stdout).unwrap()
+    }
+
+    /// A worker that copies from the one table into the other.
+    fn copying(&self, activity: &Activity, more: &str) -> Command {
+        let (from, to) = (self.from.endpoint(), self.to.endpoint());
+        let mut command = self.folder.command(&format!(
+            "worker --activity {ACTIVITY} --table items --from-endpoint {from} {more}"
+        ));
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", to);
+        worker(command, activity)
+    }
+
+    /// A worker that changes the table.
+    fn changing(&self, activity: &Activity, more: &[&str]) -> Child {
+        let mut command = self
+            .folder
+            .command(&format!("worker --activity {ACTIVITY} --table items"));
+        command
+            .args(more)
+            .env("AWS_ENDPOINT_URL_DYNAMODB", self.from.endpoint());
+        worker(command, activity).spawn().unwrap()
+    }
+}
+
+fn worker(mut command: Command, activity: &Activity) -> Command {
+    command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn terminate(child: Child) -> Run {
+    let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+    Run::from(child.wait_with_output().unwrap())
+}
+
+/// The sum of a count over so many shards, none of which has failed.
+fn sum(activity: &Activity, shards: usize, count: &str) -> u64 {
+    let of_shard = |_| {
+        let (operation, counts) = activity.answer();
+        assert_eq!(operation, "SendTaskSuccess", "{counts}");
+        counts[count].as_u64().unwrap()
+    };
+    (0..shards).map(of_shard).sum()
+}
+
+#[test]
+fn a_plan_has_every_segment_once() {
+    let tables = Tables::new(100, 1e6);
+    let shard = |number: u32| json!({"input": "dynamodb://items?segments=3", "begin": number, "end": number + 1});
+    assert_eq!(tables.plan(3), [shard(0), shard(1), shard(2)]);
+    let endpoint = tables.from.arguments();
+    let run = |arguments: &str| tables.folder.run(&format!("plan {arguments} {endpoint}"));
+    run("--from-table items --segments 3 --lines").expect(0, "3 segments of items with about 100 items, ");
+    run("--from-table missing --segments 3").expect(2, "there is no table missing");
+    for (arguments, words) in [
+        ("--from-table items", "--segments <N>"),
+        ("--from-table items --segments 10001", "1..=10000"),
+        ("--from-table items --segments 3 items.jsonl", "cannot be used with"),
+        ("--segments 3 items.jsonl", "cannot be used with"),
+        ("--segments 3", "<INPUT>"),
+        ("", "<INPUT>"),
+    ] {
+        run(arguments).expect(2, words);
+    }
+}
+
+/// More segments than items: most of them are empty, which is no fault.
+#[test]
+fn all_segments_together_are_the_table() {
+    for (count, segments) in [(1_000, 7), (10, 50)] {
+        let tables = Tables::new(count, 1e6);
+        let faults = [InjectedFault::Throttle, InjectedFault::Dropped { applied: false }];
+        let plan = tables.plan(segments);
+        tables.from.table.script_reads(faults);
+        let shards = plan.len();
+        let activity = Activity::new(plan);
+        let workers = [0; 2].map(|_| tables.copying(&activity, "").spawn().unwrap());
+        assert_eq!(sum(&activity, shards, "delivered"), u64::from(count));
+        assert_eq!(tables.to.items(), tables.from.items());
+        assert_eq!(tables.to.table.statistics().applied, u64::from(count));
+        workers.into_iter().map(terminate).for_each(drop);
+    }
+}
+
+/// Which segment an item belongs to does not depend on those that were deleted before.
+#[test]
+fn deletions_in_one_segment_hide_no_item_of_another() {
+    let tables = Tables::new(1_000, 1e6);
+    let plan = tables.plan(8);
+    let activity = Activity::new(plan);
+    let worker = tables.changing(&activity, &["--delete"]);
+    assert_eq!(sum(&activity, 8, "delivered"), 1_000);
+    assert!(tables.from.table.is_empty());
+    terminate(worker);
+}
+
+#[test]
+fn items_for_which_an_expression_holds_are_updated_or_deleted() {
+    let tables = Tables::new(200, 1e6);
+    let plan = tables.plan(4);
+    let update = [
+        "--where",
+        "#even = :yes",
+        "--value",
+        ":yes=true",
+        "--set",
+        "seen = :now",
+        "--value",
+        ":now=today",
+    ];
+    let activity = Activity::new(plan.clone());
+    let worker = tables.changing(&activity, &update);
+    let (operation, answer) = activity.answer();
+    if operation == "SendTaskSuccess" {
+        let first = answer["delivered"].as_u64().unwrap();
+        assert_eq!(first + sum(&activity, 3, "delivered"), 100);
+        let items = tables.from.items();
+        assert_eq!(
+            (&items[2]["seen"], items[3].get("seen")),
+            (&json!({"S": "today"}), None)
+        );
+        terminate(worker);
+        let activity = Activity::new(plan);
+        let worker = tables.changing(
+            &activity,
+            &["--where", "#even = :yes", "--value", ":yes=true", "--delete"],
+        );
+        assert_eq!(sum(&activity, 4, "delivered"), 100);
+        assert_eq!(tables.from.ids().len(), 100);
+        terminate(worker);
+    } else {
+        let told = terminate(worker);
+        assert!(
+            told.stderr.contains("evaluates expressions only with its feature"),
+            "{}",
+            told.stderr
+        );
+    }
+}
+
+#[test]
+fn segments_that_are_not_for_the_worker_fail_and_nothing_is_written() {
+    let tables = Tables::new(50, 1e6);
+    let segment = |input: &str, begin: u32, end: u32| json!({"input": input, "begin": begin, "end": end});
+    let failures = |worker: Child, activity: &Activity, expected: &[(&str, &str)]| {
+        for (error, _) in expected {
+            assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!(error)));
+        }
+        let told = terminate(worker);
+        for (_, words) in expected {
+            assert!(told.stderr.contains(words), "{words} is not in {}", told.stderr);
+        }
+    };
+    let activity = Activity::new([
+        segment("dynamodb://items?segments=4", 4, 5),
+        segment("dynamodb://items", 0, 1),
+        segment("dynamodb://missing?segments=4", 0, 1),
+        segment("dynamodb://items?segments=4", 0, 1),
+    ]);
+    let worker = tables.changing(&activity, &[]);
+    let expected = [
+        ("NoShard", "has segments from 0 to before 4, but not from 4 to before 5"),
+        ("NoShard", "dynamodb://items has no number of segments"),
+        ("Unreadable", "there is no table missing"),
+        ("Unreadable", "items and items are the same table: a copy needs two"),
+    ];
+    failures(worker, &activity, &expected);
+
+    let activity = Activity::new([segment("dynamodb://others?segments=4", 0, 1)]);
+    let worker = tables.changing(&activity, &["--delete"]);
+    let expected = [(
+        "Unreadable",
+        "this worker is for the items of items, and not for those of others",
+    )];
+    failures(worker, &activity, &expected);
+
+    let activity = Activity::new([
+        segment("items.jsonl", 0, 10),
+        segment("dynamodb://items?segments=4", 0, 1),
+    ]);
+    let filter = ["--where", "id > :id", "--value", ":id=5"];
+    let worker = tables.changing(&activity, &filter);
+    let expected = [
+        (
+            "Unreadable",
+            "this worker is for segments of a table, of which --where chooses the items",
+        ),
+        ("Unreadable", "are the same table"),
+    ];
+    failures(worker, &activity, &expected);
+
+    let mut command = tables
+        .folder
+        .command(&format!("worker --activity {ACTIVITY} --queue q --simulate 10"));
+    let activity = Activity::new([segment("dynamodb://items?segments=4", 0, 1)]);
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
+    let worker = worker_of(command, &activity);
+    failures(
+        worker,
+        &activity,
+        &[(
+            "Unreadable",
+            "the items of a table are for another table: this worker has a queue",
+        )],
+    );
+    assert_eq!(tables.from.ids().len(), 50);
+}
+
+fn worker_of(command: Command, activity: &Activity) -> Child {
+    worker(command, activity).spawn().unwrap()
+}
+
+#[test]
+fn an_item_that_the_other_table_does_not_take_is_a_dead_letter() {
+    let tables = Tables::new(100, 1e6);
+    tables.to.table.poison(|item| item["id"]["N"] == "7");
+    let activity = Activity::new(tables.plan(1));
+    let worker = tables.copying(&activity, "--dead-letters dead").spawn().unwrap();
+    let (_, counts) = activity.answer();
+    assert_eq!((&counts["delivered"], &counts["dead_letters"]), (&json!(99), &json!(1)));
+    terminate(worker);
+    let letter = tables.folder.read("dead/dynamodb+++items+segments+1@0-1.jsonl");
+    assert_eq!(serde_json::from_str::<Value>(&letter).unwrap()["name"]["S"], "item 7");
+}
+
+#[test]
+fn wrong_use_of_a_worker_is_told_with_what_to_do() {
+    let folder = Folder::new();
+    for (arguments, words) in [
+        ("--table items --set a=:b", "--where <EXPRESSION>"),
+        ("--table items --where a=:b --set c=:b --delete", "cannot be used with"),
+        ("--queue q --where a=:b", "cannot be used with"),
+        (
+            "--table items --delete --from-region eu-west-1",
+            "--from-endpoint are for copies",
+        ),
+    ] {
+        folder
+            .run(&format!("worker --activity {ACTIVITY} {arguments}"))
+            .expect(2, words);
+    }
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_segment_goes_on_where_a_killed_worker_has_left_it() {
+    const ITEMS: u32 = 6_000;
+    let (tables, bucket) = (Tables::new(ITEMS, 2_000.0), Bucket::new());
+    let mut of_run = tables.plan(2);
+    for shard in &mut of_run {
+        shard["execution"] = "one".into();
+    }
+    let last = of_run.pop().unwrap();
+    // The first segment is handed out again.
+    let activity = Activity::new([of_run[0].clone(), of_run[0].clone(), last]);
+    let worker = || {
+        let more = "--dead-letters dead --checkpoints s3://b/checkpoints/";
+        let mut command = tables.copying(&activity, more);
+        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).spawn().unwrap()
+    };
+    let mut killed = worker();
+    let name = "checkpoints/one@dynamodb+++items+segments+2@0-1.state";
+    let place = || {
+        let (_, text) = bucket.objects(name).pop()?;
+        let journal: Value = serde_json::from_str(&text).unwrap();
+        journal["position"]
+            .get(0)
+            .filter(|place| place["after"].is_object())
+            .cloned()
+    };
+    while place().is_none() {
+        std::thread::yield_now();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let next = worker();
+    let (operation, counts) = activity.answer();
+    assert_eq!(operation, "SendTaskSuccess", "{counts}");
+    let of_first = counts["delivered"].as_u64().unwrap();
+    assert!(counts["settled_before"].as_u64().unwrap() > 0, "{counts}");
+    let of_second = sum(&activity, 1, "delivered");
+    assert!(of_first + of_second < u64::from(ITEMS), "{counts}");
+    assert_eq!(tables.to.items(), tables.from.items());
+    let twice = tables.to.table.statistics().applied - u64::from(ITEMS);
+    println!("{twice} of {ITEMS} items were written twice by a kill");
+    assert!(twice <= 11_000);
+    terminate(next).expect(130, "up to 11,000 items may be written twice");
+    assert_eq!(bucket.objects("checkpoints/"), []);
+}
+
+/// The worker of each of two segments is killed at random moments, and the next one has the checkpoints of all before.
+#[test]
+fn segments_whose_workers_are_killed_again_and_again_are_complete_in_the_end() {
+    const ITEMS: u32 = 4_000;
+    let tables = Tables::new(ITEMS, 3_000.0);
+    let mut random = SmallRng::seed_from_u64(20_261_127);
+    let (mut attempts, mut handed_out) = (0, tables.plan(2));
+    // Four kills of a segment of about 2,000 items, each after 450 more at most, and a fifth attempt that ends.
+    while let Some(shard) = handed_out.last().cloned() {
+        let activity = Activity::new([shard]);
+        let more = "--dead-letters dead --checkpoints checkpoints --concurrency 4";
+        let mut worker = tables.copying(&activity, more).spawn().unwrap();
+        let before = tables.to.table.statistics().applied;
+        let until = before + random.random_range(20..450);
+        if attempts % 5 < 4 {
+            while tables.to.table.statistics().applied < until {
+                std::thread::yield_now();
+            }
+            worker.kill().unwrap();
+            worker.wait().unwrap();
+        } else {
+            assert_eq!(sum(&activity, 1, "dead_letters"), 0);
+            handed_out.pop();
+            terminate(worker);
+        }
+        attempts += 1;
+    }
+    let kills = attempts - 2;
+    assert_eq!(tables.to.items(), tables.from.items());
+    let twice = tables.to.table.statistics().applied - u64::from(ITEMS);
+    println!("{twice} of {ITEMS} items were written twice by {kills} kills");
+    assert!(twice <= kills * 11_000);
+    assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn keys_that_differ_make_bad_lines() {
+    let folder = Folder::new();
+    let from = Served::with_table(TableOptions::key("name", KeyType::S), 1e6);
+    folder.write("items.jsonl", json!({"name": "a"}).to_string());
+    folder
+        .run(&format!("load --table items {} items.jsonl", from.arguments()))
+        .expect(0, "1 delivered");
+    let tables = Tables {
+        folder,
+        from,
+        to: Served::new(1e6),
+    };
+    let activity = Activity::new(tables.plan(1));
+    let worker = tables.copying(&activity, "").spawn().unwrap();
+    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Unreadable")));
+    terminate(worker).expect(130, "there is no id, which is part of the table's key");
+}
