@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 
+use super::from_tables::FromTables;
 use super::plan::Planned;
-use super::segments::FromTables;
 use super::shard_result::{CHECKPOINT, ShardResult};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, Location, remove};

@@ -4,6 +4,8 @@
 mod activity;
 #[cfg(feature = "distributed")]
 mod attempt;
+#[cfg(feature = "distributed")]
+mod from_tables;
 #[cfg(feature = "lambda")]
 mod lambda;
 mod plan;
@@ -17,9 +19,9 @@ mod shard_result;
 
 #[cfg(feature = "distributed")]
 pub(crate) use self::attempt::Worker;
-pub(crate) use self::plan::{Planned, interleaved, segments as planned_segments};
 #[cfg(feature = "distributed")]
-pub(crate) use self::segments::{FromTables, Which};
+pub(crate) use self::from_tables::{FromTables, Which};
+pub(crate) use self::plan::{Planned, interleaved, segments as planned_segments};
 #[cfg(feature = "distributed")]
 pub(crate) use self::serve::work;
 pub(crate) use self::shard::{Shard, ShardArgument};
