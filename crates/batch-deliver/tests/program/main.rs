@@ -28,6 +28,8 @@ mod matching;
 mod memory;
 #[cfg(feature = "s3")]
 mod objects;
+#[cfg(unix)]
+mod pipes;
 mod program;
 #[cfg(unix)]
 mod pseudo_terminal;
