@@ -13,6 +13,8 @@ use serde_json::json;
 use tokio::task;
 
 pub(crate) use self::records::{Delivering, Kept, Reading};
+#[cfg(feature = "distributed")]
+pub(crate) use self::scanning::Continued;
 pub(crate) use self::scanning::{Opened, Scanning};
 
 use crate::connection::Connection;

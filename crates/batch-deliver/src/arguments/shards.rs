@@ -76,10 +76,13 @@ const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of eac
                            handed out again; needs --dead-letters";
 
 #[cfg(feature = "distributed")]
+const EXPORT: &str = "Export to this folder or s3://bucket/prefix/";
+
+#[cfg(feature = "distributed")]
 const WHERE: &str = "Only items for which this holds: '#year < :until'";
 
 #[cfg(feature = "distributed")]
-const SET: &str = "Update the items: 'status = :status, n = if_not_exists(n, :zero)'";
+const SET: &str = "Update the items: 'status = :status'";
 
 #[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
@@ -88,7 +91,7 @@ pub(crate) struct ToWork {
     #[arg(long, value_name = "ARN")]
     pub(crate) activity: Option<String>,
     /// The table, by its name or ARN
-    #[arg(long, value_name = "NAME", value_parser = table, required_unless_present = "queue")]
+    #[arg(long, value_name = "NAME", value_parser = table, required_unless_present_any = ["queue", "export"])]
     pub(crate) table: Option<String>,
     /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]
@@ -111,8 +114,7 @@ pub(crate) struct ToWork {
     pub(crate) heartbeat: Duration,
     #[arg(long, value_name = "DIR", help = DEAD_LETTERS)]
     pub(crate) dead_letters: Option<Location>,
-    // Without dead letters, an entry that was given up would count as delivered.
-    #[arg(long, value_name = "DIR", help = CHECKPOINTS, requires = "dead_letters")]
+    #[arg(long, value_name = "DIR", help = CHECKPOINTS)]
     pub(crate) checkpoints: Option<Location>,
     #[command(flatten)]
     pub(crate) pace: Pacing,
@@ -129,6 +131,11 @@ pub(crate) struct ToWork {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Segments of a table")]
 pub(crate) struct OfSegments {
+    #[arg(long, help = EXPORT, value_name = "DIR", conflicts_with_all = ["table", "queue", "delete", "set", "remove", "add", "dead_letters"])]
+    pub(crate) export: Option<Location>,
+    /// Size of a part of an export, unpacked
+    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = size)]
+    pub(crate) part_bytes: u64,
     #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with = "queue")]
     pub(crate) filter: Option<String>,
     #[arg(long, help = SET, value_name = "ASSIGNMENTS", requires = "filter", conflicts_with = "delete")]

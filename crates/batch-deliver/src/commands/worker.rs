@@ -6,14 +6,22 @@ use super::matching::written;
 use super::{send, table};
 use crate::arguments::{Common, OfSegments, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::connection::Connection;
-use crate::format::{TableFormat, TextFormat};
+use crate::format::{ItemFormat, TableFormat, TextFormat};
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
-use crate::worker::{FromTables, Which, Worker, work};
+use crate::worker::{Exporter, FromTables, Which, Worker, work};
 
 /// Delivers shards until the program is stopped.
 pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
+    if arguments.checkpoints.is_some() && arguments.dead_letters.is_none() && arguments.of_segments.export.is_none() {
+        // Without dead letters, an entry that was given up would count as delivered.
+        let words = "--checkpoints needs --dead-letters <DIR>: without them, an entry that was given up would be lost";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    if arguments.of_segments.export.is_some() {
+        return Box::pin(export(arguments)).await;
+    }
     let pace = PaceOptions::from(&arguments.pace);
     let (activity, heartbeat) = (arguments.activity, arguments.heartbeat);
     let (dead_letters, checkpoints) = (arguments.dead_letters, arguments.checkpoints);
@@ -100,6 +108,35 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let (dead_letters, checkpoints) = places;
     let worker = Worker::new(job, &pace, dead_letters, checkpoints, Some(tables))?;
     work(&worker, activity, heartbeat).await
+}
+
+/// Exports segments until the program is stopped.
+async fn export(arguments: ToWork) -> Result<Outcome, Failure> {
+    let of_segments = arguments.of_segments;
+    let format = match arguments.format {
+        None | Some(ShardFormat::Dynamodb) => ItemFormat::Dynamodb,
+        Some(ShardFormat::Json) => ItemFormat::Json,
+        Some(_) => {
+            return Err(Failure::WrongUse(
+                "--format must be json or dynamodb for an export".to_owned(),
+            ));
+        }
+    };
+    let reads = of_segments.reads().checked()?;
+    let Some(folder) = of_segments.export else {
+        return Err(Failure::WrongUse("an export needs a place: --export <DIR>".to_owned()));
+    };
+    let exporter = Exporter {
+        reads,
+        tables: of_segments.from.connection(&arguments.service),
+        folder,
+        connection: Connection::from(&arguments.service),
+        format,
+        part_bytes: of_segments.part_bytes,
+        checkpoints: arguments.checkpoints,
+        console: arguments.output.console().without_bar(),
+    };
+    Box::pin(work(&exporter.checked()?, arguments.activity, arguments.heartbeat)).await
 }
 
 /// A worker that deletes or updates the items of segments for which an expression holds.

@@ -1,5 +1,8 @@
 //! The items of a table as the records of a delivery, and the journal of that.
 
+#[cfg(feature = "distributed")]
+use std::io;
+
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task;
@@ -12,6 +15,8 @@ use crate::keeping::{Claim, Identity, Journal, Location, ScanState};
 use crate::outcome::Failure;
 use crate::sink::{Existing, Settings};
 use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, Segments, TableReads, read_table};
+#[cfg(feature = "distributed")]
+use crate::source::{ScanProgress, ScannedItems};
 use crate::stop::Stop;
 
 /// Items that may be delivered or in flight without being in the journal, in addition to those of a page.
@@ -31,7 +36,38 @@ pub(crate) struct Opened {
     state: ScanState,
     position: Option<ScanPosition>,
     /// Items that earlier runs have settled.
+    #[cfg(feature = "distributed")]
     pub(crate) settled: u64,
+}
+
+/// The journal of items that one task takes and keeps.
+#[cfg(feature = "distributed")]
+pub(crate) struct Continued {
+    state: ScanState,
+    progress: ScanProgress,
+    segments: Option<Segments>,
+    /// Items that are kept.
+    kept: u64,
+}
+
+#[cfg(feature = "distributed")]
+impl Continued {
+    /// The first so many items are kept elsewhere. Blocks.
+    pub(crate) fn keep(&mut self, items: u64, has_ended: bool) -> io::Result<()> {
+        let position = self.progress.position_after(items);
+        let places = places(self.segments.as_ref(), &position)?;
+        self.state.write(places, items - self.kept)?;
+        self.kept = items;
+        if has_ended { self.state.end() } else { Ok(()) }
+    }
+}
+
+/// What is kept of a position.
+fn places(segments: Option<&Segments>, position: &ScanPosition) -> serde_json::Result<Value> {
+    match segments {
+        None => serde_json::to_value(position),
+        Some(segments) => segments.places(position),
+    }
 }
 
 impl Opened {
@@ -83,6 +119,7 @@ impl Scanning<'_> {
         Ok(Opened {
             state,
             position,
+            #[cfg(feature = "distributed")]
             settled: found.items,
         })
     }
@@ -94,6 +131,34 @@ impl Scanning<'_> {
         }
     }
 
+    /// The items from the position of the journal on, and the journal if there is one.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn continued(
+        &self,
+        opened: Option<Opened>,
+        stop: &Stop,
+    ) -> Result<(ScannedItems, Option<Continued>), Failure> {
+        let (client, token) = (self.table.client.clone(), stop.token.clone());
+        let start = self.start()?;
+        let Some(Opened { state, position, .. }) = opened else {
+            return Ok((self.reads.scan_from(client, token, start).items(), None));
+        };
+        let items = self.reads.scan_from(client, token, position.or(start)).items();
+        let journal = Continued {
+            state,
+            progress: items.progress(),
+            segments: self.segments.cloned(),
+            kept: 0,
+        };
+        Ok((items, Some(journal)))
+    }
+
+    /// The start of the segments, if not all of them are read.
+    fn start(&self) -> Result<Option<ScanPosition>, Failure> {
+        let start = self.segments.map(|segments| segments.position(None)).transpose();
+        start.map_err(|error| Failure::Failed(format!("there is no such position: {error}")))
+    }
+
     /// Reads the items as entries, with their text if dead letters are to repeat it.
     pub(crate) fn read<E: Send + 'static>(
         &self,
@@ -103,8 +168,7 @@ impl Scanning<'_> {
         entry: impl Fn(Item) -> Result<E, Flaw> + Send + 'static,
     ) -> Result<(Reading<E>, Option<Journal>), Failure> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
-        let start = self.segments.map(|segments| segments.position(None)).transpose();
-        let start = start.map_err(|error| Failure::Failed(format!("there is no such position: {error}")))?;
+        let start = self.start()?;
         let (items, journal, ahead) = match opened {
             None => {
                 let scan = self.reads.scan(client, token);
@@ -120,13 +184,7 @@ impl Scanning<'_> {
                 let progress = items.progress();
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();
-                let position = move |items| {
-                    let position = progress.position_after(items);
-                    match &segments {
-                        None => serde_json::to_value(position),
-                        Some(segments) => segments.places(&position),
-                    }
-                };
+                let position = move |items| places(segments.as_ref(), &progress.position_after(items));
                 let journal = Journal::of_scan(state, position, sender, stop.token.clone());
                 let ahead = Ahead { most: AHEAD, settled };
                 (items, Some(journal), Some(ahead))

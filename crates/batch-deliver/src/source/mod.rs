@@ -32,6 +32,8 @@ pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Received, read};
 pub(crate) use self::record::{Flaw, Format, Record, Records};
+#[cfg(feature = "distributed")]
+pub(crate) use self::scanned::ScanProgress;
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, read_table, unread,
 };

@@ -33,6 +33,7 @@ impl Segments {
     }
 
     /// The segments of this input, if it is a table; or what is wrong with them.
+    #[cfg(any(feature = "distributed", test))]
     pub(crate) fn of(input: &str, begin: u64, end: u64) -> Option<Result<Self, String>> {
         let (table, count) = match input.strip_prefix(SCHEME)?.rsplit_once(COUNT) {
             Some((table, count)) if !table.is_empty() => (table, count),

@@ -7,11 +7,11 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::attempt::Worker;
+use super::attempts::Attempts;
 use super::shard_result::ShardResult;
 use crate::console::print_warnings;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{GRACE, Target};
+use crate::sink::GRACE;
 use crate::stop::Stop;
 
 /// The variable in which Lambda gives a function the address of its runtime API.
@@ -21,8 +21,8 @@ pub(super) const API: &str = "AWS_LAMBDA_RUNTIME_API";
 const RESERVE: Duration = Duration::from_secs(5);
 
 /// Answers each invocation with the result of its shard.
-pub(super) async fn serve<T: Target>(worker: &Worker<T>) -> Result<Outcome, Failure> {
-    print_warnings(worker.job.console.clone());
+pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
+    print_warnings(worker.console().clone());
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let stop = Stop::default();
         let _timer = cancel_before(event.context.deadline(), stop.clone());

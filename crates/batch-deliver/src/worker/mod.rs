@@ -3,7 +3,11 @@
 #[cfg(feature = "distributed")]
 mod activity;
 #[cfg(feature = "distributed")]
-mod attempt;
+mod attempts;
+#[cfg(feature = "distributed")]
+mod delivering;
+#[cfg(feature = "distributed")]
+mod export;
 #[cfg(feature = "distributed")]
 mod from_tables;
 #[cfg(feature = "lambda")]
@@ -18,7 +22,9 @@ mod shard;
 mod shard_result;
 
 #[cfg(feature = "distributed")]
-pub(crate) use self::attempt::Worker;
+pub(crate) use self::delivering::Worker;
+#[cfg(feature = "distributed")]
+pub(crate) use self::export::Exporter;
 #[cfg(feature = "distributed")]
 pub(crate) use self::from_tables::{FromTables, Which};
 pub(crate) use self::plan::{Planned, interleaved, segments as planned_segments};

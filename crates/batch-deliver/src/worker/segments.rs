@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::attempt::Worker;
+use super::delivering::Worker;
 use super::plan::Planned;
-use super::shard_result::{CHECKPOINT, ShardResult};
+use super::shard_result::{CHECKPOINT, ShardResult, UNREADABLE};
 use crate::job::{Delivering, Kept, Scanning};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
@@ -21,10 +21,10 @@ impl<T: Target> Worker<T> {
         checkpoint: Option<&Location>,
         stop: Stop,
     ) -> Result<ShardResult, ShardResult> {
-        let unreadable = |failure: Failure| ShardResult::failed("Unreadable", failure.to_string());
+        let unreadable = |failure: Failure| ShardResult::failed(UNREADABLE, failure.to_string());
         let Some(from) = &self.tables else {
             let words = "the items of a table are for another table: this worker has a queue".to_owned();
-            return Err(ShardResult::failed("Unreadable", words));
+            return Err(ShardResult::failed(UNREADABLE, words));
         };
         let destination = &self.job.destination;
         let table = from

@@ -3,19 +3,18 @@
 use std::time::Duration;
 
 use super::activity::Activity;
-use super::attempt::Worker;
+use super::attempts::Attempts;
 #[cfg(feature = "lambda")]
 use super::lambda;
 use super::shard_result::ShardResult;
 use crate::connection::region_of_arn;
 use crate::console::print_warnings;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::Target;
 use crate::stop::Stop;
 
 /// Delivers shards until the program is stopped. `heartbeat` is that of the state machine.
-pub(crate) async fn work<T: Target>(
-    worker: &Worker<T>,
+pub(crate) async fn work<W: Attempts>(
+    worker: &W,
     activity: Option<String>,
     heartbeat: Duration,
 ) -> Result<Outcome, Failure> {
@@ -27,9 +26,9 @@ pub(crate) async fn work<T: Target>(
         let words = "a worker needs the activity to get shards from: give --activity ARN";
         return Err(Failure::WrongUse(words.to_owned()));
     };
-    let console = &worker.job.console;
+    let console = worker.console();
     print_warnings(console.clone());
-    let connection = worker.job.connection.within(region_of_arn(&activity), "the activity")?;
+    let connection = worker.connection().within(region_of_arn(&activity), "the activity")?;
     let config = connection.config().await?;
     let activity = Activity::new(&config, &activity, console.clone());
     let stop = Stop::default();

@@ -1,6 +1,6 @@
 //! The answer of a worker for a shard.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::progress::Summary;
 
 /// The result of a shard.
 #[derive(Debug)]
-pub(super) enum ShardResult {
+pub(crate) enum ShardResult {
     /// Every entry was delivered or is among the dead letters.
     Delivered(Value),
     Failed {
@@ -19,14 +19,17 @@ pub(super) enum ShardResult {
     },
 }
 
-/// The service accepts nothing from this worker: no table, no permission, no credentials.
-const STOPPED: &str = "Stopped";
+/// The service accepts nothing from this worker: no table, no permission, no credentials, no space.
+pub(super) const STOPPED: &str = "Stopped";
 
 /// Dead letters cannot be written.
 const DEAD_LETTERS: &str = "DeadLetters";
 
 /// The worker had to stop, or has lost the shard.
-const INTERRUPTED: &str = "Interrupted";
+pub(super) const INTERRUPTED: &str = "Interrupted";
+
+/// The input or the table of a shard cannot be read, or has a bad line.
+pub(super) const UNREADABLE: &str = "Unreadable";
 
 /// The checkpoint of a shard cannot be read or written.
 pub(super) const CHECKPOINT: &str = "Checkpoint";
@@ -34,6 +37,19 @@ pub(super) const CHECKPOINT: &str = "Checkpoint";
 impl ShardResult {
     pub(super) fn failed(error: &'static str, cause: String) -> Self {
         Self::Failed { error, cause }
+    }
+
+    /// What was handed out is no shard.
+    pub(super) fn no_shard(words: &str) -> Self {
+        let words = format!("{words}: a shard needs input, begin and end, as written by `batch-deliver plan`");
+        Self::failed("NoShard", words)
+    }
+
+    /// The checkpoint cannot be written.
+    pub(super) fn of_checkpoint(error: &io::Error) -> Self {
+        // A worker that has taken over the checkpoint has the shard, too.
+        let is_lost = error.kind() == ErrorKind::ResourceBusy;
+        Self::failed(if is_lost { INTERRUPTED } else { CHECKPOINT }, error.to_string())
     }
 
     /// The answer after a delivery of the shard, of which `settled` lines were settled before.
@@ -59,10 +75,7 @@ impl ShardResult {
             return Self::failed(DEAD_LETTERS, error);
         }
         if let Some(error) = &summary.journal_error {
-            // A worker that has taken over the checkpoint has the shard, too.
-            let is_lost = error.kind() == ErrorKind::ResourceBusy;
-            let name = if is_lost { INTERRUPTED } else { CHECKPOINT };
-            return Self::failed(name, error.to_string());
+            return Self::of_checkpoint(error);
         }
         if let Some(stopped) = &summary.stopped {
             return Self::failed(STOPPED, stopped.clone());
@@ -72,7 +85,7 @@ impl ShardResult {
             return Self::failed(INTERRUPTED, words);
         }
         match &summary.ended {
-            Some(ended) => Self::failed("Unreadable", ended.to_string()),
+            Some(ended) => Self::failed(UNREADABLE, ended.to_string()),
             None => Self::failed("Undelivered", summary.undelivered().join("; ")),
         }
     }

@@ -1,8 +1,12 @@
 //! Workers that deliver the segments of a table.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use aws_batch_simulator::{InjectedFault, KeyType, TableOptions};
+use aws_batch_simulator::{Capacity, InjectedFault, KeyType, TableOptions};
+use flate2::read::GzDecoder;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -269,6 +273,11 @@ fn an_item_that_the_other_table_does_not_take_is_a_dead_letter() {
 fn wrong_use_of_a_worker_is_told_with_what_to_do() {
     let folder = Folder::new();
     for (arguments, words) in [
+        ("--export out --table items", "cannot be used with"),
+        (
+            "--export out --format csv",
+            "--format must be json or dynamodb for an export",
+        ),
         ("--table items --set a=:b", "--where <EXPRESSION>"),
         ("--table items --where a=:b --set c=:b --delete", "cannot be used with"),
         ("--queue q --where a=:b", "cannot be used with"),
@@ -363,6 +372,95 @@ fn segments_whose_workers_are_killed_again_and_again_are_complete_in_the_end() {
     println!("{twice} of {ITEMS} items were written twice by {kills} kills");
     assert!(twice <= kills * 11_000);
     assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
+}
+
+/// The ids in the parts of an export, and the number of parts.
+fn exported(folder: &Folder) -> (Vec<u32>, usize) {
+    let parts: Vec<_> = parts(folder).collect();
+    let of_part = |path: &PathBuf| {
+        let mut lines = String::new();
+        GzDecoder::new(File::open(path).unwrap())
+            .read_to_string(&mut lines)
+            .unwrap();
+        let id = |line: &str| {
+            let item: Value = serde_json::from_str(line).unwrap();
+            item["id"]["N"].as_str().unwrap().parse().unwrap()
+        };
+        lines.lines().map(id).collect::<Vec<u32>>()
+    };
+    let mut ids: Vec<u32> = parts.iter().flat_map(of_part).collect();
+    ids.sort_unstable();
+    (ids, parts.len())
+}
+
+/// The complete parts.
+fn parts(folder: &Folder) -> impl Iterator<Item = PathBuf> {
+    let files = folder.path("out").read_dir().into_iter().flatten();
+    let paths = files.map(|file| file.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "gz"))
+}
+
+/// A worker that exports into the folder `out`, in parts of some 500 items.
+fn exporting(tables: &Tables, activity: &Activity) -> Child {
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export out --part-bytes 30kB --checkpoints checkpoints"
+    ));
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
+    worker_of(command, activity)
+}
+
+#[test]
+fn segments_are_exported_in_parts_that_can_be_loaded() {
+    let tables = Tables::new(3_000, 1e6);
+    let file = json!({"input": "items.jsonl", "begin": 0, "end": 1});
+    let activity = Activity::new(tables.plan(2).into_iter().chain([file]));
+    let worker = exporting(&tables, &activity);
+    assert_eq!(sum(&activity, 2, "exported"), 3_000);
+    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Unreadable")));
+    terminate(worker).expect(130, "items.jsonl is no table: --export is for the segments of tables");
+    let (ids, parts) = exported(&tables.folder);
+    assert_eq!(ids, (0..3_000).collect::<Vec<_>>());
+    assert!((4..20).contains(&parts), "{parts}");
+    tables
+        .folder
+        .run(&format!("load --table items {} out/*.jsonl.gz", tables.to.arguments()))
+        .expect(0, "3,000 delivered");
+    assert_eq!(tables.to.items(), tables.from.items());
+    assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn an_export_whose_worker_is_killed_has_every_item_in_the_end() {
+    const ITEMS: u32 = 6_000;
+    let tables = Tables::new(ITEMS, 1e6);
+    tables
+        .from
+        .table
+        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
+    let shard = tables.plan(1);
+    for kill in 1..4 {
+        let activity = Activity::new(shard.clone());
+        let mut killed = exporting(&tables, &activity);
+        while parts(&tables.folder).count() < 2 * kill {
+            std::thread::yield_now();
+        }
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+    }
+    tables.from.table.set_read_capacity(Capacity::unlimited());
+    let activity = Activity::new(shard);
+    let worker = exporting(&tables, &activity);
+    let (operation, counts) = activity.answer();
+    assert_eq!(operation, "SendTaskSuccess", "{counts}");
+    assert!(counts["settled_before"].as_u64() > Some(0), "{counts}");
+    terminate(worker);
+    let (mut ids, _) = exported(&tables.folder);
+    let lines = ids.len();
+    ids.dedup();
+    assert_eq!(ids, (0..ITEMS).collect::<Vec<_>>());
+    // Those of a page at most are exported again after each kill.
+    println!("{} of {ITEMS} items were exported twice by 3 kills", lines - ids.len());
+    assert!(lines - ids.len() <= 3 * 1_000, "{lines}");
 }
 
 #[test]

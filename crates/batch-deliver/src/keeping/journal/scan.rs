@@ -168,14 +168,14 @@ impl ScanState {
     }
 
     /// The scan is continued there, after `more` items more than at the last call.
-    pub(super) fn write(&mut self, position: Value, more: u64) -> io::Result<()> {
+    pub(crate) fn write(&mut self, position: Value, more: u64) -> io::Result<()> {
         self.content.position = Some(position);
         self.content.items += more;
         self.store(false)
     }
 
     /// Records that the run has ended and nothing is in flight.
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    pub(crate) fn end(&mut self) -> io::Result<()> {
         self.content.has_ended = true;
         self.store(true)
     }

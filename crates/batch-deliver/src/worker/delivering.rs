@@ -3,15 +3,17 @@
 use std::fs;
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 
+use super::attempts::Attempts;
 use super::from_tables::FromTables;
 use super::plan::Planned;
-use super::shard_result::{CHECKPOINT, ShardResult};
+use super::shard_result::{CHECKPOINT, ShardResult, UNREADABLE};
+use crate::connection::Connection;
+use crate::console::Console;
 use crate::job::{Job, Kept, Round};
-use crate::keeping::{Claim, DeadLetter, Location, remove};
+use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
 use crate::sink::{DeliveryOptions, PaceOptions, Target};
@@ -58,50 +60,6 @@ impl<T: Target> Worker<T> {
         })
     }
 
-    /// Delivers a shard. Returns the answer, and the place of its checkpoint.
-    pub(super) async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
-        let console = &self.job.console;
-        let mut checkpoint = None;
-        let delivered = match serde_json::from_str::<Planned>(input) {
-            Ok(shard) => {
-                let name = shard.name(shard.execution.as_deref()) + ".state";
-                checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
-                let (begin, end) = (shard.part.begin, shard.part.end);
-                match Segments::of(&shard.input, begin, end) {
-                    None => self.deliver(&shard, checkpoint.as_ref(), stop).await,
-                    Some(Ok(segments)) => {
-                        self.deliver_segments(&shard, &segments, checkpoint.as_ref(), stop)
-                            .await
-                    }
-                    Some(Err(words)) => Err(ShardResult::failed("NoShard", words)),
-                }
-            }
-            Err(error) => Err(ShardResult::failed(
-                "NoShard",
-                format!("{error}: a shard needs input, begin and end, as written by `batch-deliver plan`"),
-            )),
-        };
-        let answer = delivered.unwrap_or_else(|answer| answer);
-        match &answer {
-            ShardResult::Delivered(counts) => {
-                let event = json!({"event": "shard", "counts": counts});
-                // The answer has the counts, too.
-                let _ = console.emit(&event);
-            }
-            ShardResult::Failed { error, cause } => console.warn(&format!("the shard has failed: {error}: {cause}")),
-        }
-        (answer, checkpoint)
-    }
-
-    /// Removes the checkpoint of a delivered shard, so that another run of the same plan starts from the beginning.
-    pub(super) async fn remove_checkpoint(&self, checkpoint: Option<Location>) {
-        if let Some(checkpoint) = checkpoint
-            && let Err(words) = remove(&checkpoint, &self.job.connection).await
-        {
-            self.job.console.warn(&words);
-        }
-    }
-
     async fn deliver(
         &self,
         shard: &Planned,
@@ -110,7 +68,7 @@ impl<T: Target> Worker<T> {
     ) -> Result<ShardResult, ShardResult> {
         if self.tables.as_ref().is_some_and(|tables| tables.is_only) {
             let words = "this worker is for segments of a table, of which --where chooses the items".to_owned();
-            return Err(ShardResult::failed("Unreadable", words));
+            return Err(ShardResult::failed(UNREADABLE, words));
         }
         let input = self.input(shard).await?;
         let name = input.name.clone();
@@ -167,7 +125,7 @@ impl<T: Target> Worker<T> {
 
     /// The part of an input that makes up the shard.
     async fn input(&self, shard: &Planned) -> Result<Input, ShardResult> {
-        let unreadable = |words: String| ShardResult::failed("Unreadable", words);
+        let unreadable = |words: String| ShardResult::failed(UNREADABLE, words);
         let name = &shard.input;
         let input = exactly(name, &self.job.connection).await;
         let input = input.map_err(|failure| unreadable(failure.to_string()))?;
@@ -188,5 +146,33 @@ impl<T: Target> Worker<T> {
             ))),
             Err(error) => Err(unreadable(format!("{name} cannot be read: {error}"))),
         }
+    }
+}
+
+impl<T: Target> Attempts for Worker<T> {
+    fn console(&self) -> &Console {
+        &self.job.console
+    }
+
+    fn connection(&self) -> &Connection {
+        &self.job.connection
+    }
+
+    async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
+        let shard = match serde_json::from_str::<Planned>(input) {
+            Ok(shard) => shard,
+            Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
+        };
+        let name = shard.name(shard.execution.as_deref()) + ".state";
+        let checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
+        let delivered = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
+            None => self.deliver(&shard, checkpoint.as_ref(), stop).await,
+            Some(Ok(segments)) => {
+                self.deliver_segments(&shard, &segments, checkpoint.as_ref(), stop)
+                    .await
+            }
+            Some(Err(words)) => Err(ShardResult::no_shard(&words)),
+        };
+        (self.told(delivered.unwrap_or_else(|answer| answer)), checkpoint)
     }
 }

@@ -1,0 +1,238 @@
+//! Exports the segments of tables to files or objects, a few for each segment.
+
+use std::fs;
+use std::path::Path;
+
+use futures::StreamExt;
+use serde_json::json;
+use tokio::task::block_in_place;
+use tokio::time::Instant;
+
+use super::attempts::Attempts;
+use super::plan::Planned;
+use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADABLE};
+use crate::connection::Connection;
+use crate::console::{Console, counted, grouped, rate, size};
+use crate::format::ItemFormat;
+use crate::job::{Continued, Scanning};
+use crate::keeping::{Claim, Location};
+use crate::outcome::Failure;
+use crate::sink::{Lines, existing};
+use crate::source::{ScannedItems, Segments, TableReads, unread};
+use crate::stop::Stop;
+
+/// Bytes of lines that are written together.
+const WRITTEN: usize = 256 << 10;
+
+/// Exports one segment after the other.
+pub(crate) struct Exporter {
+    /// What is read, of whichever table.
+    pub(crate) reads: TableReads,
+    /// How the tables are reached.
+    pub(crate) tables: Connection,
+    /// The folder or the prefix of the parts.
+    pub(crate) folder: Location,
+    /// How the folder and the checkpoints are reached.
+    pub(crate) connection: Connection,
+    pub(crate) format: ItemFormat,
+    /// Bytes of the lines of a part, after which the next one is begun.
+    pub(crate) part_bytes: u64,
+    pub(crate) checkpoints: Option<Location>,
+    pub(crate) console: Console,
+}
+
+/// The part that is being written.
+struct Part {
+    lines: Lines,
+    /// Lines that are not written yet.
+    waiting: Vec<u8>,
+    bytes: u64,
+    items: u64,
+}
+
+impl Exporter {
+    /// Creates the folders.
+    pub(crate) fn checked(self) -> Result<Self, Failure> {
+        for (place, option) in [
+            (Some(&self.folder), "--export"),
+            (self.checkpoints.as_ref(), "--checkpoints"),
+        ] {
+            if let Some(Location::File(folder)) = place {
+                fs::create_dir_all(folder).map_err(|error| {
+                    Failure::WrongUse(format!("{option} {} cannot be created: {error}", folder.display()))
+                })?;
+            }
+        }
+        Ok(self)
+    }
+
+    async fn export(
+        &self,
+        shard: &Planned,
+        segments: &Segments,
+        checkpoint: Option<&Location>,
+        stop: &Stop,
+    ) -> Result<ShardResult, ShardResult> {
+        let unreadable = |failure: Failure| ShardResult::failed(UNREADABLE, failure.to_string());
+        let table = existing(&segments.table, &self.tables).await.map_err(unreadable)?;
+        let reads = TableReads {
+            table: segments.table.clone(),
+            segments: segments.count,
+            ..self.reads.clone()
+        };
+        let scanning = Scanning {
+            reads: &reads,
+            table: &table,
+            segments: Some(segments),
+        };
+        let opened = checkpoint.map(|place| {
+            let settings = vec![
+                ("command", "export".to_owned()),
+                ("destination", self.folder.to_string()),
+                ("--format", self.format.name().to_owned()),
+            ];
+            scanning.journal(place, settings, Claim::Granted, &self.connection, &self.console)
+        });
+        let failed = |failure: Failure| ShardResult::failed(CHECKPOINT, failure.to_string());
+        let opened = opened.transpose().map_err(failed)?;
+        let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
+        let (mut items, mut journal) = scanning.continued(opened, stop).map_err(unreadable)?;
+        let (started, mut written, mut parts) = (Instant::now(), 0, 0_u64);
+        loop {
+            // A part that is written again, because its checkpoint was not, has the same name.
+            let name = format!("{}-{:012}.jsonl.gz", shard.name(None), settled_before + written);
+            let (part, ended) = self.part(&name, &mut items).await?;
+            let is_last = ended.is_err() || part.bytes < self.part_bytes;
+            if part.items > 0 {
+                written += part.items;
+                parts += 1;
+                part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
+            } else {
+                part.lines.abandon().await;
+            }
+            if let Some(journal) = &mut journal {
+                keep(
+                    journal,
+                    written,
+                    is_last && (ended.is_ok() || stop.token.is_cancelled()),
+                )?;
+            }
+            match ended {
+                Err(_) if stop.token.is_cancelled() => {
+                    let words = format!("the worker had to stop: {} were exported", counted(written, "item"));
+                    return Err(ShardResult::failed(INTERRUPTED, words));
+                }
+                Err(words) => return Err(ShardResult::failed(UNREADABLE, words)),
+                Ok(()) if is_last => break,
+                Ok(()) => {}
+            }
+        }
+        let figures = items.progress().figures();
+        self.console.info(&format!(
+            "{}@{}-{}: {} exported to {}, {} read units",
+            shard.input,
+            shard.part.begin,
+            shard.part.end,
+            grouped(written),
+            counted(parts, "part"),
+            rate(figures.units)
+        ));
+        Ok(ShardResult::Delivered(json!({
+            "input": shard.input, "begin": shard.part.begin, "end": shard.part.end, "exported": written,
+            "settled_before": settled_before, "parts": parts, "read_units": figures.units,
+            "seconds": started.elapsed().as_secs_f64(),
+        })))
+    }
+
+    /// Writes a part, and why it has ended early if it has.
+    async fn part(&self, name: &str, items: &mut ScannedItems) -> Result<(Part, Result<(), String>), ShardResult> {
+        let mut part = Part {
+            lines: self.lines(name).await.map_err(|failure| unwritten(&failure))?,
+            waiting: Vec::new(),
+            bytes: 0,
+            items: 0,
+        };
+        let mut ended = Ok(());
+        while part.bytes < self.part_bytes {
+            match items.next().await {
+                Some(Ok(item)) => {
+                    let before = part.waiting.len();
+                    self.format.append(&item, &mut part.waiting);
+                    part.bytes += (part.waiting.len() - before) as u64;
+                    part.items += 1;
+                }
+                Some(Err(error)) => {
+                    ended = Err(unread(&error));
+                    break;
+                }
+                None => break,
+            }
+            if part.waiting.len() >= WRITTEN {
+                part.lines
+                    .write(&part.waiting)
+                    .await
+                    .map_err(|failure| unwritten(&failure))?;
+                part.waiting.clear();
+            }
+        }
+        part.lines
+            .write(&part.waiting)
+            .await
+            .map_err(|failure| unwritten(&failure))?;
+        part.waiting.clear();
+        self.console.info(&format!(
+            "{name}: {}, {}",
+            counted(part.items, "item"),
+            size(part.bytes)
+        ));
+        Ok((part, ended))
+    }
+
+    async fn lines(&self, name: &str) -> Result<Lines, Failure> {
+        match self.folder.below(name) {
+            Location::File(path) => Lines::file(Path::new(&path)),
+            #[cfg(feature = "s3")]
+            Location::Object { bucket, key } => Lines::object(&bucket, &key, &self.connection).await,
+            #[cfg(not(feature = "s3"))]
+            location @ Location::Object { .. } => Err(location.without_s3()),
+        }
+    }
+}
+
+fn unwritten(failure: &Failure) -> ShardResult {
+    ShardResult::failed(STOPPED, failure.to_string())
+}
+
+/// Keeps where the scan is continued after so many items.
+fn keep(journal: &mut Continued, written: u64, has_ended: bool) -> Result<(), ShardResult> {
+    block_in_place(|| journal.keep(written, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
+}
+
+impl Attempts for Exporter {
+    fn console(&self) -> &Console {
+        &self.console
+    }
+
+    fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
+        let shard = match serde_json::from_str::<Planned>(input) {
+            Ok(shard) => shard,
+            Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
+        };
+        let segments = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
+            Some(Ok(segments)) => segments,
+            Some(Err(words)) => return (self.told(ShardResult::no_shard(&words)), None),
+            None => {
+                let words = format!("{} is no table: --export is for the segments of tables", shard.input);
+                return (self.told(ShardResult::failed(UNREADABLE, words)), None);
+            }
+        };
+        let name = shard.name(shard.execution.as_deref()) + ".state";
+        let checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
+        let exported = Box::pin(self.export(&shard, &segments, checkpoint.as_ref(), &stop)).await;
+        (self.told(exported.unwrap_or_else(|answer| answer)), checkpoint)
+    }
+}
