@@ -4,11 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod inputs;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::UNIX_EPOCH;
 
 use aws_config::{BehaviorVersion, SdkConfig};
@@ -45,12 +47,13 @@ fn run(folder: &Path, arguments: &str) {
 }
 
 fn run_with(folder: &Path, arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_batch-deliver"))
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = output(folder, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn output(folder: &Path, arguments: &[&str]) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_batch-deliver"));
+    program.current_dir(folder).args(arguments).output().unwrap()
 }
 
 /// A film as plain JSON, as DynamoDB JSON and as a row of CSV.
