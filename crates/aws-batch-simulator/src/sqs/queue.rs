@@ -1,6 +1,7 @@
 //! A queue.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -213,6 +214,13 @@ impl Queue {
         is_fifo(&self.inner.name)
     }
 
+    /// The id of the message with this number, which no message of another queue has.
+    pub(super) fn message_id(&self, number: u64) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.inner.name.hash(&mut hasher);
+        format!("{:08x}-0000-4000-9000-{number:012x}", hasher.finish() >> 32)
+    }
+
     pub(super) fn options(&self) -> &QueueOptions {
         &self.inner.options
     }
@@ -296,6 +304,8 @@ impl State {
             message.attributes = Some(&entry.json["MessageAttributes"])
                 .filter(|attributes| attributes.is_object())
                 .map(|attributes| Box::new(attributes.clone()));
+            let trace = &entry.json["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"];
+            message.trace = trace.as_str().map(Box::from);
             message.group = entry.group().map(Arc::from);
             message.deduplication_id = entry.deduplication_id.as_deref().map(Box::from);
             self.store.add(self.sent, message, entry.delay.unwrap_or(options.delay));

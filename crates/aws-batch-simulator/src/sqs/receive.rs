@@ -9,7 +9,7 @@ use super::digest::{of_attributes, of_body};
 use super::queue::{Queue, Queues};
 use super::receipts::{LONGEST_VISIBILITY, handle};
 use super::request::{invalid_value, queue_of};
-use super::send::{message_id, sequence_number};
+use super::send::sequence_number;
 use super::store::Stored;
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
@@ -64,7 +64,7 @@ fn take(queue: &Queue, most: usize, visibility: Duration, body: &Value) -> (Vec<
 
 fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     let mut shown = json!({
-        "MessageId": message_id(number),
+        "MessageId": queue.message_id(number),
         "ReceiptHandle": handle(number, message.receives),
         "MD5OfBody": of_body(&message.body),
         "Body": message.body,
@@ -97,7 +97,7 @@ fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     shown
 }
 
-fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 5] {
+fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 6] {
     [
         ("SentTimestamp", Some(milliseconds(message.sent_at).to_string())),
         ("ApproximateReceiveCount", Some(message.receives.to_string())),
@@ -106,6 +106,7 @@ fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static
             "MessageDeduplicationId",
             message.deduplication_id.as_deref().map(str::to_owned),
         ),
+        ("AWSTraceHeader", message.trace.as_deref().map(str::to_owned)),
         ("SequenceNumber", queue.is_fifo().then(|| sequence_number(number))),
     ]
 }

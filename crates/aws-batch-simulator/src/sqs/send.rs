@@ -70,7 +70,7 @@ fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Outcome, 
         InjectedFault::Unknown(count) => {
             for number in 0..count {
                 let id = format!("never-sent-{number}");
-                successful.push(json!({"Id": id, "MessageId": message_id(0), "MD5OfMessageBody": ""}));
+                successful.push(json!({"Id": id, "MessageId": queue.message_id(0), "MD5OfMessageBody": ""}));
                 failed.push(json!({"Id": id, "Code": "InternalError", "SenderFault": false}));
             }
         }
@@ -88,7 +88,7 @@ fn partition(entries: &[SendEntry]) -> (Vec<&SendEntry>, Vec<&SendEntry>) {
 fn success(queue: &Queue, entry: &SendEntry, sequence: u64) -> Value {
     let mut success = json!({
         "Id": entry.id,
-        "MessageId": message_id(sequence),
+        "MessageId": queue.message_id(sequence),
         "MD5OfMessageBody": entry.body_digest,
     });
     if let Some(digest) = &entry.attributes_digest {
@@ -107,10 +107,6 @@ fn own_failure(entry: &SendEntry) -> Option<Value> {
 
 fn failure(entry: &SendEntry, code: &str, sender_fault: bool, message: &str) -> Value {
     json!({"Id": entry.id, "Code": code, "SenderFault": sender_fault, "Message": message})
-}
-
-pub(super) fn message_id(sequence: u64) -> String {
-    format!("00000000-0000-4000-9000-{sequence:012x}")
 }
 
 /// A sequence number of 20 digits, as those of the service.

@@ -14,6 +14,8 @@ pub(super) struct Stored {
     pub(super) attributes: Option<Box<Value>>,
     pub(super) group: Option<Arc<str>>,
     pub(super) deduplication_id: Option<Box<str>>,
+    /// `AWSTraceHeader`.
+    pub(super) trace: Option<Box<str>>,
     pub(super) sent_at: Instant,
     pub(super) receives: u32,
     /// When it was received last.
@@ -35,6 +37,7 @@ impl Stored {
             attributes: None,
             group: None,
             deduplication_id: None,
+            trace: None,
             sent_at,
             receives: 0,
             received_at: None,
