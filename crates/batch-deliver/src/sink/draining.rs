@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
-use super::moving::receive;
+use super::moving::{deduplication_id, receive};
 use super::queue::ExistingQueue;
 
 /// Lines that are written together and made safe with one call.
@@ -115,11 +115,11 @@ fn line(received: &Received) -> Value {
     if !attributes.is_empty() {
         line.insert("attributes".to_owned(), Value::Object(attributes));
     }
-    for (name, value) in [
-        ("group_id", System::MessageGroupId),
-        ("dedup_id", System::MessageDeduplicationId),
-    ] {
-        if let Some(value) = received.system_attribute(&value) {
+    let group = received.system_attribute(&System::MessageGroupId);
+    let of_fifo = received.system_attribute(&System::MessageDeduplicationId);
+    let deduplication_id = of_fifo.and_then(|_| deduplication_id(received));
+    for (name, value) in [("group_id", group), ("dedup_id", deduplication_id)] {
+        if let Some(value) = value {
             line.insert(name.to_owned(), json!(value));
         }
     }

@@ -1,5 +1,6 @@
 //! Moves messages from one queue to another by the library.
 
+use std::collections::HashMap;
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,7 +8,10 @@ use std::time::Duration;
 use aws_batch_delivery::sources::{Receive, Received, Settlements};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::{MessageSystemAttributeName as System, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::types::{
+    MessageSystemAttributeName as System, MessageSystemAttributeNameForSends as SystemForSends,
+    MessageSystemAttributeValue, SendMessageBatchRequestEntry,
+};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
@@ -134,19 +138,34 @@ impl Move {
     }
 }
 
-/// The message as it is sent again: with its body, its attributes, its group, and the id by which a FIFO queue recognizes it.
+/// The id by which a FIFO queue recognizes the message when it comes again after a kill: its own one. Messages that were sent more
+/// than five minutes apart may have the same deduplication id, and the queue to which they are moved would accept the second one and
+/// drop it, as would their own queue when they come back to it at once. SQS does the same on the way to a dead-letter queue.
+pub(super) fn deduplication_id(received: &Received) -> Option<&str> {
+    received
+        .message
+        .message_id()
+        .or_else(|| received.system_attribute(&System::MessageDeduplicationId))
+}
+
+/// The message as it is sent again: with its body, its attributes, its group, its trace, and an id by which a FIFO queue recognizes it.
 fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<SendMessageBatchRequestEntry, BuildError> {
     let own_group = received.system_attribute(&System::MessageGroupId);
-    // A message that has no such id is known by its own one, so that it is in the other queue once after a kill.
-    let deduplication_id = received
-        .system_attribute(&System::MessageDeduplicationId)
-        .or(received.message.message_id())
-        .filter(|_| is_fifo);
+    let deduplication_id = deduplication_id(received).filter(|_| is_fifo);
     let attributes = received.message.message_attributes().cloned();
+    let trace = received.system_attribute(&System::AwsTraceHeader);
+    let trace = trace.map(|trace| {
+        MessageSystemAttributeValue::builder()
+            .data_type("String")
+            .string_value(trace)
+            .build()
+    });
+    let trace = trace.transpose()?.map(|trace| (SystemForSends::AwsTraceHeader, trace));
     SendMessageBatchRequestEntry::builder()
         .id("0")
         .message_body(received.message.body().unwrap_or_default())
         .set_message_attributes(attributes.filter(|attributes| !attributes.is_empty()))
+        .set_message_system_attributes(trace.map(|trace| HashMap::from([trace])))
         .set_message_group_id(own_group.or(group).map(str::to_owned))
         .set_message_deduplication_id(deduplication_id.map(str::to_owned))
         .build()

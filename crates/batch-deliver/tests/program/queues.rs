@@ -4,6 +4,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use aws_batch_simulator::{Latency, Queue, QueueOptions, Server, Simulator};
+use aws_sdk_sqs::types::{
+    MessageSystemAttributeNameForSends, MessageSystemAttributeValue, SendMessageBatchRequestEntry,
+};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -69,9 +72,12 @@ impl Queues {
     }
 }
 
+fn number(body: &str) -> u64 {
+    serde_json::from_str::<Value>(body).unwrap()["number"].as_u64().unwrap()
+}
+
 fn numbers(queue: &Queue) -> Vec<u64> {
-    let body = |body: &str| serde_json::from_str::<Value>(body).unwrap()["number"].as_u64().unwrap();
-    queue.messages().iter().map(|message| body(&message.body)).collect()
+    queue.messages().iter().map(|message| number(&message.body)).collect()
 }
 
 fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
@@ -97,7 +103,7 @@ fn messages_are_moved_with_their_attributes() {
 }
 
 #[test]
-fn groups_keep_their_order_and_their_ids() {
+fn groups_keep_their_order() {
     let queues = Queues::new();
     let from = queues.filled("a.fifo", 100);
     let to = queues.queue("b.fifo", QueueOptions::default());
@@ -109,11 +115,60 @@ fn groups_keep_their_order_and_their_ids() {
     let moved = to.messages();
     for group in 0..5 {
         let of_group = moved.iter().filter(|message| message.group == Some(group.to_string()));
-        let ids: Vec<u64> = of_group
-            .map(|message| message.deduplication_id.as_ref().unwrap().parse().unwrap())
-            .collect();
-        assert_eq!(ids, (0..20).map(|turn| turn * 5 + group).collect::<Vec<_>>());
+        let of_group: Vec<u64> = of_group.map(|message| number(&message.body)).collect();
+        assert_eq!(of_group, (0..20).map(|turn| turn * 5 + group).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_message_keeps_its_trace() {
+    let queues = Queues::new();
+    let (from, to) = (
+        queues.queue("a", QueueOptions::default()),
+        queues.queue("b", QueueOptions::default()),
+    );
+    to.keep_journal();
+    let header = "Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1";
+    let trace = MessageSystemAttributeValue::builder()
+        .data_type("String")
+        .string_value(header);
+    let entry = SendMessageBatchRequestEntry::builder()
+        .id("0")
+        .message_body("{}")
+        .message_system_attributes(
+            MessageSystemAttributeNameForSends::AwsTraceHeader,
+            trace.build().unwrap(),
+        );
+    let client = queues.simulator.sqs_client();
+    let send = client
+        .send_message_batch()
+        .queue_url(from.url())
+        .entries(entry.build().unwrap());
+    queues.runtime.block_on(send.send()).unwrap();
+    queues.run("move --from a --to b").expect(0, "1 message moved");
+    let sent = to.journal()[0].entry();
+    assert_eq!(sent["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"], header);
+}
+
+/// A FIFO queue drops a message whose deduplication id it has seen in the last five minutes.
+#[test]
+fn messages_that_come_back_at_once_are_not_dropped() {
+    let queues = Queues::new();
+    let from = queues.filled("a.fifo", 50);
+    queues.queue("b.fifo", QueueOptions::default());
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        queues
+            .run(&format!("move --from {from}.fifo --to {to}.fifo"))
+            .expect(0, "50 messages moved");
+    }
+    assert_eq!(sorted(numbers(&from)), (0..50).collect::<Vec<_>>());
+    queues
+        .run("drain --queue a.fifo out.jsonl")
+        .expect(0, "50 messages of a.fifo");
+    queues
+        .run("send --queue a.fifo --format json out.jsonl")
+        .expect(0, "50 delivered");
+    assert_eq!(sorted(numbers(&from)), (0..50).collect::<Vec<_>>());
 }
 
 #[test]
