@@ -46,5 +46,6 @@ mod shards;
 mod simulated;
 mod summary;
 mod trouble;
+mod values;
 #[cfg(all(unix, feature = "distributed"))]
 mod worker;
