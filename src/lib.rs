@@ -124,6 +124,7 @@ pub mod backoff;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod delivery;
+mod disposition;
 mod engine;
 pub mod events;
 mod fault;
@@ -158,12 +159,13 @@ pub use delivery::deliver_batch_to_sqs;
 #[cfg(feature = "dynamodb-serde")]
 pub use delivery::exact_number;
 pub use delivery::{Delivery, Entries, Values};
+pub use disposition::Disposition;
 pub use handlers::HandlerResult;
 pub use invalid::{ConversionError, InvalidEntry};
 pub use options::DeliveryOptions;
 pub use producer::{Producer, Receipt};
 pub use progress::{Progress, Snapshot};
-pub use report::{Cause, DeliveryError, Disposition, Report, ThrottledCalls, Undelivered};
+pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
 
 /// Compiles the programs in the README, and runs those that need no AWS.
 #[cfg(doctest)]

@@ -18,13 +18,14 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 
+use crate::disposition::Disposition;
 use crate::engine::{self, Delivered, Input};
 use crate::guarded::destination;
 use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
-use crate::report::{DeliveryError, Disposition, Report, Undelivered};
+use crate::report::{DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 
 pub(crate) use self::contents::Contents;

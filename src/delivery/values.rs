@@ -10,13 +10,14 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 
+use crate::disposition::Disposition;
 use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
 use crate::guarded::destination;
 use crate::invalid::{ConversionError, InvalidEntry};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
-use crate::report::{Cause, Causes, Disposition, Undelivered};
+use crate::report::{Cause, Causes, Undelivered};
 use crate::targets::{BatchTarget, Fault};
 
 /// Converts a value into an entry.

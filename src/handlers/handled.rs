@@ -7,9 +7,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::Handling;
+use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms, Incoming, Input};
 use crate::fault::Fault;
-use crate::report::{Disposition, Undelivered};
+use crate::report::Undelivered;
 
 /// An input whose entries report what became of them to the handlers, if there are any.
 pub(crate) struct Handled<I: Input> {

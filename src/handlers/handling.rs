@@ -10,11 +10,12 @@ use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::{HandlerError, Handlers};
+use crate::disposition::Disposition;
 use crate::engine::Delivered;
 use crate::events::HANDLER;
 use crate::fault::Fault;
 use crate::options::DeliveryOptions;
-use crate::report::{Causes, Disposition, Undelivered};
+use crate::report::{Causes, Undelivered};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time_limit::later;
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::report::{Disposition, Undelivered};
+use crate::disposition::Disposition;
+use crate::report::Undelivered;
 
 pub(crate) use handled::Handled;
 pub(crate) use handling::Handling;

@@ -24,11 +24,12 @@ use self::receipt::Promise;
 pub use self::receipt::Receipt;
 use self::unclaimed::Unclaimed;
 use crate::delivery::Contents;
+use crate::disposition::Disposition;
 use crate::engine::Incoming;
 use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
-use crate::report::{Cause, DeliveryError, Disposition, Report, Undelivered};
+use crate::report::{Cause, DeliveryError, Report, Undelivered};
 use crate::targets::BatchTarget;
 use crate::time_limit::within;
 

@@ -11,8 +11,9 @@ use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
 use super::unclaimed::Unclaimed;
+use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms};
-use crate::report::{Disposition, Undelivered};
+use crate::report::Undelivered;
 use crate::shutdown;
 
 /// A future that returns the outcome of an entry.

@@ -1,4 +1,4 @@
-//! The result of a delivery, and of an entry.
+//! The result of a delivery.
 
 mod cause;
 mod error;
@@ -8,24 +8,11 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::fault::ThrottlingReason;
-use crate::targets::Acknowledgement;
 
 pub use cause::Cause;
 pub(crate) use error::Causes;
 pub use error::DeliveryError;
 pub use undelivered::Undelivered;
-
-/// What became of an entry that is not handed back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Disposition {
-    /// The service has the entry and returned this about it.
-    Delivered(Acknowledgement),
-    /// The entry was dropped because a newer one has the same key, under
-    /// [`last_write_wins`](crate::DeliveryOptions::last_write_wins).
-    Superseded,
-    /// The service has evaluated the entry's condition, and it does not hold, so nothing was written.
-    ConditionFailed,
-}
 
 /// The figures of a delivery.
 ///

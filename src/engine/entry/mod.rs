@@ -10,8 +10,9 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
+use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
-use crate::report::{Disposition, Undelivered};
+use crate::report::Undelivered;
 use crate::targets::{Fault, Lane};
 
 pub(crate) use chunk::{Chunk, Space};

@@ -19,12 +19,13 @@ use super::calls::Settled;
 use super::entry::{Chunk, EntryState, TrackedEntry};
 use super::health::Outage;
 use crate::backoff::{PaceReason, PaceState};
+use crate::disposition::Disposition;
 use crate::events::CALL;
 use crate::fault::{Fault, in_words};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
-use crate::report::{Cause, Causes, Disposition, Report, ThrottledCalls, Undelivered};
+use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
 use crate::targets::BatchTarget;
 
 pub(crate) use delivered::{Delivered, Ending, delivery_span};

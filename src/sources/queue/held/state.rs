@@ -42,23 +42,23 @@ pub(super) struct State {
 }
 
 /// How much is held, for the decision whether to receive more.
-pub(in super::super) struct Load {
+pub(crate) struct Load {
     /// Messages that count for the window.
-    pub(in super::super) underway: usize,
+    pub(crate) underway: usize,
     /// Messages that wait to be taken.
-    pub(in super::super) ready: usize,
-    pub(in super::super) active_at: Instant,
+    pub(crate) ready: usize,
+    pub(crate) active_at: Instant,
 }
 
 /// What is to be done for held messages.
-pub(in super::super) struct Work {
-    pub(in super::super) deletions: Vec<(u64, String)>,
-    pub(in super::super) releases: Vec<(u64, String)>,
-    pub(in super::super) renewals: Vec<(u64, String, Duration)>,
+pub(crate) struct Work {
+    pub(crate) deletions: Vec<(u64, String)>,
+    pub(crate) releases: Vec<(u64, String)>,
+    pub(crate) renewals: Vec<(u64, String, Duration)>,
     /// When there may be more.
-    pub(in super::super) next: Option<Instant>,
+    pub(crate) next: Option<Instant>,
     /// Nothing is held, and nothing will be.
-    pub(in super::super) is_over: bool,
+    pub(crate) is_over: bool,
 }
 
 impl State {
