@@ -28,14 +28,14 @@ pub struct ScanProgress(Arc<Mutex<State>>);
 
 struct State {
     figures: ScanFigures,
-    /// Where the scan is continued when all items before the marks are settled.
+    /// Where the scan is continued when all items before these ends are settled.
     position: ScanPosition,
     /// The ends of pages that are not known to be settled, in the order in which they were taken.
-    marks: VecDeque<Mark>,
+    ends: VecDeque<PageEnd>,
 }
 
 /// The end of a page.
-struct Mark {
+struct PageEnd {
     /// The number of items taken up to it.
     taken: u64,
     segment: u32,
@@ -47,7 +47,7 @@ impl ScanProgress {
         Self(Arc::new(Mutex::new(State {
             figures: ScanFigures::default(),
             position: start,
-            marks: VecDeque::new(),
+            ends: VecDeque::new(),
         })))
     }
 
@@ -65,8 +65,8 @@ impl ScanProgress {
     pub fn position_after(&self, items: u64) -> ScanPosition {
         let mut state = self.state();
         let state = &mut *state;
-        while let Some(mark) = state.marks.pop_front_if(|mark| mark.taken <= items) {
-            state.position.set(mark.segment, mark.place);
+        while let Some(end) = state.ends.pop_front_if(|end| end.taken <= items) {
+            state.position.set(end.segment, end.place);
         }
         state.position.clone()
     }
@@ -81,7 +81,7 @@ impl ScanProgress {
 
     /// All items of a page were taken, as many as `taken` of the stream.
     pub(super) fn has_taken(&self, taken: u64, segment: u32, place: Place) {
-        self.state().marks.push_back(Mark { taken, segment, place });
+        self.state().ends.push_back(PageEnd { taken, segment, place });
     }
 
     // Every step leaves a valid state.

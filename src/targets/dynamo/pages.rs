@@ -23,12 +23,12 @@ use crate::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict, cla
 pub(crate) struct Pages {
     calls: Calls,
     request: Arc<PageRequest>,
-    description: Lookup<Description>,
+    description: Lookup<TableFigures>,
 }
 
-/// What the service tells of the table. The figures of its items are up to six hours old.
+/// What the service tells of the table. Those of its items are up to six hours old.
 #[derive(Debug, Clone, Copy)]
-struct Description {
+struct TableFigures {
     /// Read units a second.
     throughput: Option<f64>,
     /// Bytes of an item on average.
@@ -44,10 +44,10 @@ impl Pages {
         }
     }
 
-    async fn describe(&self) -> Result<Description, LookupError> {
+    async fn describe(&self) -> Result<TableFigures, LookupError> {
         let output = self.calls.describe(&self.request.table).await.map_err(classify)?;
         let table = output.table();
-        Ok(Description {
+        Ok(TableFigures {
             throughput: table.and_then(throughput::of_reads),
             item_bytes: table.and_then(item_bytes),
         })
