@@ -136,7 +136,7 @@ async fn adaptive() -> Chart {
             .map_or(0.0, |(_, capacity)| *capacity);
         let accepted = per_second(now.applied - before.applied);
         let rejected = per_second(now.throttled - before.throttled);
-        let estimate = strategy.capacity().unwrap_or(0.0);
+        let estimate = strategy.snapshot().capacity.unwrap_or(0.0);
         for (points, value) in points.iter_mut().zip([capacity, accepted, rejected, estimate]) {
             points.push((second, value));
         }

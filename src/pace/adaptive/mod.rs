@@ -155,7 +155,7 @@ use crate::jitter::Jitter;
 /// # use aws_batch_delivery::{DeliveryOptions, backoff::Adaptive};
 /// let strategy = Arc::new(Adaptive::default().max_rate(2000.0));
 /// let options = DeliveryOptions::default().backoff(Arc::clone(&strategy));
-/// assert_eq!(strategy.capacity(), None);
+/// assert_eq!(strategy.snapshot().capacity, None);
 /// ```
 #[derive(Debug)]
 pub struct Adaptive {
@@ -257,18 +257,6 @@ impl Adaptive {
     pub fn snapshot(&self) -> PaceSnapshot {
         let hot_keys = self.hot_keys().len();
         self.lock().snapshot(Instant::now(), hot_keys)
-    }
-
-    /// Entries per second that the service can take, as measured; `None` during a search, unless an
-    /// [initial rate](Self::initial_rate) was given.
-    pub fn capacity(&self) -> Option<f64> {
-        self.snapshot().capacity
-    }
-
-    /// The share of entries that the service rejects whatever the pace, as measured. 0 when it rejects only what is too
-    /// much.
-    pub fn loss(&self) -> f64 {
-        self.snapshot().loss
     }
 
     fn hot_keys(&self) -> MutexGuard<'_, HotKeys> {

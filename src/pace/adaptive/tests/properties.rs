@@ -99,12 +99,12 @@ impl Worker {
                 assert!(rest <= Duration::from_secs(5));
             }
         }
-        let capacity = self.strategy.capacity();
+        let capacity = self.strategy.snapshot().capacity;
         assert!(
             capacity.is_none_or(|rate| rate.is_finite() && rate > 0.0),
             "{capacity:?}"
         );
-        assert!((0.0..=1.0).contains(&self.strategy.loss()));
+        assert!((0.0..=1.0).contains(&self.strategy.snapshot().loss));
     }
 
     /// Entries that one worker gets accepted in so many seconds by a service that takes everything, at a round trip of
@@ -157,7 +157,7 @@ proptest! {
 fn a_service_without_limits_is_never_waited_for_long() {
     let mut worker = Worker::new(Adaptive::default());
     assert!(worker.accepted_by_a_healthy_service(2) > 600);
-    assert_eq!(worker.strategy.capacity(), None);
+    assert_eq!(worker.strategy.snapshot().capacity, None);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn what_gets_through_while_a_service_goes_down_is_not_its_capacity_when_it_is_ba
         worker.now += trip;
         worker.answer(accepted, throttled);
         worker.now += pause;
-        worker.strategy.capacity()
+        worker.strategy.snapshot().capacity
     };
     for number in 0..1000 {
         let is_mark = number % 100 == 0;

@@ -164,7 +164,7 @@ impl Delivery {
     }
 
     fn capacity(&self) -> f64 {
-        self.strategy.capacity().expect("a capacity is known")
+        self.strategy.snapshot().capacity.expect("a capacity is known")
     }
 
     #[track_caller]
@@ -238,7 +238,7 @@ fn rejections_that_go_on_in_a_search_at_full_concurrency_are_probed_and_found_to
     delivery
         .run_until(PaceState::Probing, PaceReason::Stuck)
         .run_until(PaceState::Steady, PaceReason::LossFound);
-    let loss = delivery.strategy.loss();
+    let loss = delivery.strategy.snapshot().loss;
     assert!((0.15..0.25).contains(&loss), "{loss}");
 }
 
@@ -249,7 +249,7 @@ fn calls_that_are_rejected_from_some_moment_on_are_found_to_be_a_loss_that_leave
         delivery.run(5.0);
         delivery.service.lost_calls = 0.2;
         delivery.run(30.0);
-        let loss = delivery.strategy.loss();
+        let loss = delivery.strategy.snapshot().loss;
         assert!((0.13..0.27).contains(&loss), "{loss}");
         delivery.assert_capacity_about(1000.0);
     }
@@ -264,7 +264,11 @@ fn a_loss_is_looked_at_again_and_forgotten_when_it_has_ended() {
         .run_until(PaceState::Probing, PaceReason::Review);
     delivery.service.lost_entries = 0.0;
     delivery.run_until(PaceState::Steady, PaceReason::NoLoss).run(30.0);
-    assert!(delivery.strategy.loss() < 0.02, "{}", delivery.strategy.loss());
+    assert!(
+        delivery.strategy.snapshot().loss < 0.02,
+        "{}",
+        delivery.strategy.snapshot().loss
+    );
     delivery.assert_capacity_about(1000.0);
 }
 
@@ -328,9 +332,12 @@ fn a_probe_ends_when_a_hot_key_explains_the_rejections() {
 fn a_probe_of_too_few_entries_to_tell_keeps_what_was_known() {
     let mut delivery = Delivery::to(Service::of(40.0).losing_entries(0.03));
     delivery.run_until(PaceState::Probing, PaceReason::Review);
-    let known = (delivery.strategy.capacity(), delivery.strategy.loss());
+    let known = (delivery.strategy.snapshot().capacity, delivery.strategy.snapshot().loss);
     delivery.run_until(PaceState::Steady, PaceReason::Undecided);
-    assert_eq!((delivery.strategy.capacity(), delivery.strategy.loss()), known);
+    assert_eq!(
+        (delivery.strategy.snapshot().capacity, delivery.strategy.snapshot().loss),
+        known
+    );
 }
 
 #[test]
@@ -420,7 +427,7 @@ fn a_reset_begins_with_a_search() {
     let mut delivery = Delivery::to(Service::of(1000.0));
     delivery.run(5.0);
     delivery.strategy.reset();
-    assert_eq!(delivery.strategy.capacity(), None);
+    assert_eq!(delivery.strategy.snapshot().capacity, None);
     delivery
         .run_until(PaceState::Searching, PaceReason::Reset)
         .run_until(PaceState::Steady, PaceReason::Drained);
