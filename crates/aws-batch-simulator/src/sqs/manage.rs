@@ -48,6 +48,13 @@ pub(super) fn attributes(queues: &Queues, body: &Value) -> Result<Value, Refusal
         all.push(("FifoQueue", "true".to_owned()));
         all.push(("ContentBasedDeduplication", options.deduplicates_by_content.to_string()));
     }
+    let policy = options.dead_letter_queue.as_ref().zip(options.maximum_receives);
+    if let Some((name, receives)) = policy
+        && let Some(dead_letters) = queues.find(name)
+    {
+        let policy = json!({"deadLetterTargetArn": dead_letters.arn(), "maxReceiveCount": receives});
+        all.push(("RedrivePolicy", policy.to_string()));
+    }
     let requested: Vec<&str> = body["AttributeNames"]
         .as_array()
         .into_iter()

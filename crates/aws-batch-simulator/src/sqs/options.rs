@@ -29,6 +29,7 @@ pub struct QueueOptions {
     pub(super) deduplicates_by_content: bool,
     pub(super) counts_only: bool,
     pub(super) dead_letter_queue: Option<String>,
+    pub(super) maximum_receives: Option<u32>,
 }
 
 impl Default for QueueOptions {
@@ -41,6 +42,7 @@ impl Default for QueueOptions {
             deduplicates_by_content: false,
             counts_only: false,
             dead_letter_queue: None,
+            maximum_receives: None,
         }
     }
 }
@@ -57,10 +59,19 @@ impl QueueOptions {
         self
     }
 
-    /// The name of its dead-letter queue, which `ListDeadLetterSourceQueues` tells. No message is moved to it.
+    /// The name of its dead-letter queue, which `ListDeadLetterSourceQueues` tells. Without
+    /// [`maximum_receives`](Self::maximum_receives), no message is moved to it.
     #[must_use]
     pub fn dead_letter_queue(mut self, name: impl Into<String>) -> Self {
         self.dead_letter_queue = Some(name.into());
+        self
+    }
+
+    /// `maxReceiveCount`: a message that was received so many times and is to be received once more is moved to the
+    /// [dead-letter queue](Self::dead_letter_queue) instead, if there is one by that name.
+    #[must_use]
+    pub fn maximum_receives(mut self, receives: u32) -> Self {
+        self.maximum_receives = Some(receives);
         self
     }
 

@@ -285,6 +285,22 @@ impl Queue {
         }
     }
 
+    /// Adds a message that was received too often in the queue with this ARN, in which it had this id.
+    pub(super) fn add_dead_letter(&self, id: String, mut message: Stored, source: &str) {
+        let mut state = self.state();
+        state.sent += 1;
+        let own = state.sent;
+        message.first_id.get_or_insert_with(|| id.into());
+        message.dead_letter_of = Some(Arc::from(source));
+        if self.is_fifo() {
+            // Only in a FIFO queue its age begins anew. From the guide to dead-letter queues.
+            message.sent_at = Instant::now();
+        }
+        state.store.add(own, message, Duration::ZERO);
+        drop(state);
+        self.inner.arrivals.notify_waiters();
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.inner.state)
     }

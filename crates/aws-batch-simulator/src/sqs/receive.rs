@@ -28,7 +28,7 @@ pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Outcome, Re
     if let Some(applied) = call.fault.replaces_answer() {
         if applied {
             // Hidden from others, although its receiver does not learn of it.
-            take(&queue, most, visibility, body);
+            take(queues, &queue, (most, visibility), body);
         }
         queue.with_consumers(|gate| gate.count_failed_call(&call.fault, 0));
         return Ok(Outcome::Fault(call.fault));
@@ -36,7 +36,7 @@ pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Outcome, Re
     let deadline = Instant::now() + Duration::from_secs(wait);
     loop {
         let arrival = queue.arrivals().notified();
-        let (messages, due) = take(&queue, most, visibility, body);
+        let (messages, due) = take(queues, &queue, (most, visibility), body);
         if !messages.is_empty() {
             return Ok(Outcome::success(json!({"Messages": messages}), &call.fault));
         }
@@ -51,20 +51,52 @@ pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Outcome, Re
     }
 }
 
-fn take(queue: &Queue, most: usize, visibility: Duration, body: &Value) -> (Vec<Value>, Option<Instant>) {
+fn take(
+    queues: &Queues,
+    queue: &Queue,
+    (most, visibility): (usize, Duration),
+    body: &Value,
+) -> (Vec<Value>, Option<Instant>) {
+    let options = queue.options();
+    let others = options
+        .dead_letter_queue
+        .as_deref()
+        .filter(|name| *name != queue.name());
+    let dead_letters = others.and_then(|name| queues.find(name));
+    let limit = options.maximum_receives.filter(|_| dead_letters.is_some());
     let mut state = queue.state();
     let store = &mut state.store;
-    let numbers = store.take(Instant::now(), most, visibility);
-    let messages = numbers
-        .iter()
-        .filter_map(|number| Some(show(queue, *number, store.get(*number)?, body)))
-        .collect();
-    (messages, store.next_due())
+    let (mut messages, mut dead) = (Vec::new(), Vec::new());
+    while messages.len() < most {
+        let numbers = store.take(Instant::now(), most - messages.len(), visibility);
+        if numbers.is_empty() {
+            break;
+        }
+        for number in numbers {
+            let Some(message) = store.get(number) else { continue };
+            if limit.is_some_and(|limit| message.receives > limit) {
+                dead.extend(store.remove(number).map(|message| (number, message)));
+            } else {
+                messages.push(show(queue, number, message, body));
+            }
+        }
+    }
+    let due = store.next_due();
+    // Two queues may have the dead letters of each other.
+    drop(state);
+    if let Some(dead_letters) = dead_letters {
+        for (number, mut message) in dead {
+            // It was not received this time. Whether the count begins anew is not documented.
+            message.receives -= 1;
+            dead_letters.add_dead_letter(queue.message_id(number), message, &queue.arn());
+        }
+    }
+    (messages, due)
 }
 
 fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     let mut shown = json!({
-        "MessageId": queue.message_id(number),
+        "MessageId": message.first_id.as_deref().map_or_else(|| queue.message_id(number), str::to_owned),
         "ReceiptHandle": handle(number, message.receives),
         "MD5OfBody": of_body(&message.body),
         "Body": message.body,
@@ -97,10 +129,14 @@ fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     shown
 }
 
-fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 6] {
+fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 7] {
     [
         ("SentTimestamp", Some(milliseconds(message.sent_at).to_string())),
         ("ApproximateReceiveCount", Some(message.receives.to_string())),
+        (
+            "DeadLetterQueueSourceArn",
+            message.dead_letter_of.as_deref().map(str::to_owned),
+        ),
         ("MessageGroupId", message.group.as_deref().map(str::to_owned)),
         (
             "MessageDeduplicationId",

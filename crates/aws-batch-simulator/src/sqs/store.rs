@@ -18,6 +18,10 @@ pub(super) struct Stored {
     pub(super) trace: Option<Box<str>>,
     pub(super) sent_at: Instant,
     pub(super) receives: u32,
+    /// The id that another queue gave it, if it was sent to that one.
+    pub(super) first_id: Option<Box<str>>,
+    /// The ARN of the queue from which it was moved as a dead letter.
+    pub(super) dead_letter_of: Option<Arc<str>>,
     /// When it was received last.
     pub(super) received_at: Option<Instant>,
     state: State,
@@ -40,6 +44,8 @@ impl Stored {
             trace: None,
             sent_at,
             receives: 0,
+            first_id: None,
+            dead_letter_of: None,
             received_at: None,
             state: State::Ready,
         }
@@ -156,10 +162,8 @@ impl Store {
         true
     }
 
-    pub(super) fn remove(&mut self, number: u64) {
-        let Some(message) = self.messages.remove(&number) else {
-            return;
-        };
+    pub(super) fn remove(&mut self, number: u64) -> Option<Stored> {
+        let message = self.messages.remove(&number)?;
         match message.state {
             State::Ready => {}
             State::Delayed(due) => {
@@ -169,13 +173,14 @@ impl Store {
                 self.in_flight.remove(&(due, number));
             }
         }
-        if let Some(name) = message.group.filter(|_| self.is_fifo) {
-            if let Some(group) = self.groups.get_mut(&name) {
+        if let Some(name) = message.group.as_ref().filter(|_| self.is_fifo) {
+            if let Some(group) = self.groups.get_mut(name) {
                 group.ready.remove(&number);
                 group.in_flight -= usize::from(matches!(message.state, State::InFlight(_)));
             }
-            self.offer(&name);
+            self.offer(name);
         }
+        Some(message)
     }
 
     /// Makes the messages ready whose delay or visibility timeout is over.

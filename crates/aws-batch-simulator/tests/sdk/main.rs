@@ -8,6 +8,7 @@ mod buses;
 mod capacity;
 #[cfg(feature = "expressions")]
 mod conditions;
+mod dead_letter_queues;
 #[cfg(feature = "firehose")]
 mod delivery_streams;
 mod faults;
