@@ -305,6 +305,29 @@ fn many_messages_of_a_fifo_queue_are_moved_in_spite_of_kills() {
     move_many("a.fifo", "b.fifo", 20_000);
 }
 
+/// The manual says so: a message that does not match is received, and a redrive policy counts that.
+#[test]
+fn what_stays_again_and_again_becomes_a_dead_letter_of_its_queue_and_goes_back() {
+    let queues = Queues::new();
+    let letters = queues.queue("letters", QueueOptions::default());
+    let options = QueueOptions::default().dead_letter_queue("letters").maximum_receives(1);
+    let orders = queues.queue("orders", options);
+    queues.folder.write("orders.txt", "one\ntwo\n");
+    queues.run("send --queue orders orders.txt").expect(0, "2 delivered");
+    let other = queues.queue("other", QueueOptions::default());
+    let run = "move --from orders --to other --attribute state=failed";
+    queues
+        .run(run)
+        .expect(0, "kept in orders: 2 messages that did not match");
+    assert_eq!((orders.len(), letters.len()), (2, 0));
+    queues.run(run).expect(0, "0 messages moved");
+    assert_eq!((orders.len(), letters.len(), other.len()), (0, 2, 0));
+    queues
+        .run("redrive --queue letters")
+        .expect(0, "2 messages moved from letters");
+    assert_eq!((orders.len(), letters.len()), (2, 0));
+}
+
 #[test]
 fn dead_letters_go_back_to_their_only_queue() {
     let queues = Queues::new();
