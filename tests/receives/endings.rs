@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_batch_delivery::DeliveryOptions;
 use aws_batch_delivery::sources::{Receive, ReceiveError, ReceivedMessages};
-use aws_batch_simulator::{InjectedFault, Simulator};
+use aws_batch_simulator::{InjectedFault, Latency, Simulator};
 use futures::StreamExt;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -85,6 +85,28 @@ async fn an_empty_queue_ends_the_stream_if_that_is_wanted() {
         "{quiet:?}"
     );
     assert!(queue.is_empty());
+}
+
+/// Calls that have waited since before the last deletion say nothing about the queue after it: the next ones do.
+#[tokio::test(start_paused = true)]
+async fn the_end_takes_at_most_two_waits() {
+    for messages in [10, 50, 1_000] {
+        let simulator = Simulator::new(1);
+        simulator.set_latency(Latency::fixed(Duration::from_millis(8)));
+        let queue = filled(&simulator, messages).await;
+        let mut received = Receive::new(simulator.sqs_client(), queue.url())
+            .until_empty_for(Duration::from_secs(5))
+            .messages();
+        let mut last = Instant::now();
+        while let Some(received) = received.next().await {
+            received.unwrap().ticket.settled();
+            last = Instant::now();
+        }
+        assert!(queue.is_empty());
+        let quiet = last.elapsed();
+        let expected = Duration::from_secs(5)..Duration::from_secs(11);
+        assert!(expected.contains(&quiet), "{messages} messages: {quiet:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

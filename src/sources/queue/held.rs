@@ -3,6 +3,7 @@
 
 mod state;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub(super) struct Held {
     pub(super) stream: AtomicWaker,
     /// Everything is settled.
     pub(super) ended: CancellationToken,
+    /// How many calls were answered without messages.
+    times_empty: AtomicU64,
 }
 
 impl Held {
@@ -36,6 +39,7 @@ impl Held {
             work: Notify::new(),
             stream: AtomicWaker::new(),
             ended: CancellationToken::new(),
+            times_empty: AtomicU64::new(0),
         }
     }
 
@@ -69,6 +73,12 @@ impl Held {
         self.change(|state| state.calls -= 1);
     }
 
+    /// How often the queue has seemed empty. Calls that have waited for their turn since before then are not made: one is enough to
+    /// see whether it still is, and each would wait as long as the ones before it.
+    pub(super) fn times_empty(&self) -> u64 {
+        self.times_empty.load(Ordering::Acquire)
+    }
+
     pub(super) fn is_open(&self) -> bool {
         !self.state().is_closed
     }
@@ -79,6 +89,9 @@ impl Held {
     }
 
     pub(super) fn has_received(&self, messages: Vec<Message>) {
+        if messages.is_empty() {
+            self.times_empty.fetch_add(1, Ordering::AcqRel);
+        }
         self.change(|state| messages.into_iter().for_each(|message| state.hold(message)));
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -63,7 +63,8 @@ pub struct ReceivedMessages {
 struct Answered {
     asked: usize,
     received: usize,
-    left_at: Instant,
+    /// `None` if it was not made, because the queue had seemed empty to another call.
+    left_at: Option<Instant>,
 }
 
 impl ReceivedMessages {
@@ -131,10 +132,11 @@ impl ReceivedMessages {
             self.wanted_calls = self.concurrency.min(self.wanted_calls * 2);
             return;
         }
+        let Some(left_at) = answered.left_at else { return };
         self.wanted_calls = 1;
         let load = self.held.load();
         // Nothing was underway while the call has waited.
-        let is_quiet = load.underway == 0 && load.active_at <= answered.left_at;
+        let is_quiet = load.underway == 0 && load.active_at <= left_at;
         if let Some(idle) = self.bounds.idle
             && is_quiet
             && load.active_at.elapsed() >= idle
@@ -168,16 +170,18 @@ fn receive(
     held: &Arc<Held>,
     most: usize,
 ) -> BoxFuture<'static, Result<Answered, Cause>> {
-    let received = Arc::new(AtomicUsize::new(0));
-    let left_at = Instant::now();
-    let receipt = producer.try_send(ReceiveCall::new(Arc::clone(held), most, Arc::clone(&received)));
+    let course = Arc::new(Course {
+        received: AtomicUsize::new(0),
+        left_at: Mutex::new(None),
+    });
+    let receipt = producer.try_send(ReceiveCall::new(Arc::clone(held), most, Arc::clone(&course)));
     async move {
         let receipt = receipt.map_err(|undelivered| undelivered.cause)?;
         receipt.await.map_err(|undelivered| undelivered.cause)?;
         Ok(Answered {
             asked: most,
-            received: received.load(Ordering::Acquire),
-            left_at,
+            received: course.received.load(Ordering::Acquire),
+            left_at: *course.left_at(),
         })
     }
     .boxed()
@@ -250,13 +254,33 @@ impl fmt::Debug for ReceivedMessages {
 struct ReceiveCall {
     held: Arc<Held>,
     most: usize,
-    received: Arc<AtomicUsize>,
+    course: Arc<Course>,
+    /// How often the queue had seemed empty when the call was wanted.
+    times_empty: u64,
+}
+
+/// What became of a call.
+struct Course {
+    received: AtomicUsize,
+    /// When it was made. It may have waited for its turn, and tells of the queue from then on.
+    left_at: Mutex<Option<Instant>>,
+}
+
+impl Course {
+    fn left_at(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.left_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl ReceiveCall {
-    fn new(held: Arc<Held>, most: usize, received: Arc<AtomicUsize>) -> Self {
+    fn new(held: Arc<Held>, most: usize, course: Arc<Course>) -> Self {
         held.call_begins();
-        Self { held, most, received }
+        Self {
+            times_empty: held.times_empty(),
+            held,
+            most,
+            course,
+        }
     }
 }
 
@@ -266,11 +290,15 @@ impl Receiving for ReceiveCall {
     }
 
     fn is_wanted(&self) -> bool {
-        self.held.is_open()
+        self.held.is_open() && self.held.times_empty() == self.times_empty
+    }
+
+    fn leaves(&self) {
+        *self.course.left_at() = Some(Instant::now());
     }
 
     fn has_received(&self, messages: Vec<Message>) {
-        self.received.store(messages.len(), Ordering::Release);
+        self.course.received.store(messages.len(), Ordering::Release);
         self.held.has_received(messages);
     }
 

@@ -34,6 +34,9 @@ pub(crate) trait Receiving: Send + Sync + 'static {
     /// Whether its messages are still wanted.
     fn is_wanted(&self) -> bool;
 
+    /// The call is made now. It may have waited for its turn.
+    fn leaves(&self);
+
     /// The call was answered with these messages.
     fn has_received(&self, messages: Vec<Message>);
 

@@ -50,9 +50,9 @@ impl<R: Receiving> BatchTarget for Receives<R> {
             return Answer::Whole(Verdict::Refused(Fault::new("a call is one receive")));
         };
         if !receive.is_wanted() {
-            receive.has_received(Vec::new());
             return Answer::Whole(Verdict::Accepted);
         }
+        receive.leaves();
         // A call that is given up has no answer either.
         let doubt = Doubt(Some(receive));
         let answer = self.calls.receive(&self.request, receive.most()).await;
