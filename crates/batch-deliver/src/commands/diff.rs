@@ -52,7 +52,7 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     let mut scans = Vec::new();
     for (name, table) in names.into_iter().zip([first, second]) {
         let reads = reads(name)?.including(key.attributes().map(|attribute| attribute.name.as_str()));
-        scans.push(reads.scan(table.client, stop.token.clone()).items());
+        scans.push(reads.scan_from(table.client, stop.token.clone(), None).items());
     }
     let progress: Vec<_> = scans.iter().map(ScannedItems::progress).collect();
     let units = || progress.iter().map(|progress| progress.figures().units).sum::<f64>();

@@ -69,7 +69,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     print_warnings(console.clone());
     let stop = Stop::default();
     stop.on_interrupt(console.clone());
-    let scan = reads.scan(table.client, stop.token.clone());
+    let scan = reads.scan_from(table.client, stop.token.clone(), None);
     let export = Export {
         table: &arguments.table,
         format: arguments.format,

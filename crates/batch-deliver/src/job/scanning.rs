@@ -171,7 +171,7 @@ impl Scanning<'_> {
         let start = self.start()?;
         let (items, journal, ahead) = match opened {
             None => {
-                let scan = self.reads.scan(client, token);
+                let scan = self.reads.scan_from(client, token, None);
                 let scan = match start {
                     Some(start) => scan.from_position(start),
                     None => scan,

@@ -14,8 +14,8 @@ use std::{env, process};
 /// Files that are open at the same time; systems allow some hundreds at least.
 const PARTS: u64 = 256;
 
-/// Bytes in memory after which all parts are written to their files.
-const IN_MEMORY: usize = 64 << 20;
+/// Bytes in memory after which all parts are written to their files. A part that grows has room for up to twice as many.
+const IN_MEMORY: usize = 16 << 20;
 
 /// Bytes of an entry without its key.
 const HEAD: usize = 1 + 16 + 4;

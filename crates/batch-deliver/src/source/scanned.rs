@@ -120,14 +120,14 @@ impl TableReads {
         self
     }
 
-    /// The same scan, from this position on if there is one. Its pages are small, so that few items are read again if it is
-    /// interrupted once more.
+    /// The same scan, from this position on if there is one. Its pages are small: those of all segments are in memory, where small
+    /// items take ten times their size, and few items are read again if it is interrupted once more.
     pub(crate) fn scan_from(&self, client: Client, stop: CancellationToken, position: Option<ScanPosition>) -> Scan {
         let scan = self.scan(client, stop).page_items(PAGE_ITEMS);
         position.into_iter().fold(scan, Scan::from_position)
     }
 
-    /// The scan, which ends when the token is cancelled.
+    /// The scan with pages of any size, to count the items. It ends when the token is cancelled.
     pub(crate) fn scan(&self, client: Client, stop: CancellationToken) -> Scan {
         let options = DeliveryOptions::default().cancellation(stop);
         let options = match self.max_rate {

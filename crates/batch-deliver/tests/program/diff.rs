@@ -65,6 +65,20 @@ fn each_difference_is_a_line_with_its_key() {
     assert_eq!((run.code, run.report()["different"].as_u64()), (1, Some(1)));
 }
 
+/// The pages of all segments of both tables are in memory, where a page of 1 MB of small items takes ten times as much.
+#[test]
+fn a_page_has_no_more_than_a_thousand_items() {
+    let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(1e6));
+    for served in [&from, &to] {
+        load(&folder, served, &items(0..15_000));
+    }
+    diff(&folder, &from, &to, "--segments 1").expect(0, "15,000 items equal");
+    for served in [&from, &to] {
+        let calls = served.table.read_statistics().calls;
+        assert!(calls >= 15, "{calls} pages");
+    }
+}
+
 #[test]
 fn the_members_of_sets_have_no_order() {
     let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(1e6));

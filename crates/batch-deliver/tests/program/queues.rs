@@ -146,8 +146,11 @@ fn a_message_keeps_its_trace() {
         .entries(entry.build().unwrap());
     queues.runtime.block_on(send.send()).unwrap();
     queues.run("move --from a --to b").expect(0, "1 message moved");
-    let sent = to.journal()[0].entry();
-    assert_eq!(sent["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"], header);
+    let arrived = to.journal()[0].entry();
+    assert_eq!(
+        arrived["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"],
+        header
+    );
 }
 
 /// A FIFO queue drops a message whose deduplication id it has seen in the last five minutes.
