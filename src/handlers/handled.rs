@@ -28,18 +28,17 @@ impl<I: Input> Handled<I> {
 }
 
 impl<I: Input<Entry: Send + 'static>> Handled<I> {
-    fn with_notice(&self, incoming: Incoming<I::Entry>) -> Incoming<I::Entry> {
-        let Some(handling) = &self.handling else {
-            return incoming;
-        };
-        let notice = Notice {
-            position: incoming.position,
-            receipt: incoming.confirmation,
-            handling: Arc::clone(handling),
-        };
-        Incoming {
-            confirmation: Some(Confirmation::to(notice)),
-            ..incoming
+    /// Gives the entry a notice for the handlers, if there are any.
+    fn notice(&self, polled: &mut Poll<Option<Incoming<I::Entry>>>) {
+        if let Some(handling) = &self.handling
+            && let Poll::Ready(Some(incoming)) = polled
+        {
+            let notice = Notice {
+                position: incoming.position,
+                receipt: incoming.confirmation.take(),
+                handling: Arc::clone(handling),
+            };
+            incoming.confirmation = Some(Confirmation::to(notice));
         }
     }
 }
@@ -48,15 +47,15 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     type Entry = I::Entry;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<I::Entry>>> {
-        self.input
-            .poll_next(context)
-            .map(|next| next.map(|incoming| self.with_notice(incoming)))
+        let mut polled = self.input.poll_next(context);
+        self.notice(&mut polled);
+        polled
     }
 
     fn unread(&mut self) -> Poll<Option<Incoming<I::Entry>>> {
-        self.input
-            .unread()
-            .map(|next| next.map(|incoming| self.with_notice(incoming)))
+        let mut polled = self.input.unread();
+        self.notice(&mut polled);
+        polled
     }
 
     fn known(&self) -> usize {

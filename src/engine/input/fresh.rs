@@ -113,10 +113,12 @@ impl<I: Input> Fresh<I> {
     pub(crate) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.next.is_none() && !self.ended {
             let hurried = self.input.hurried();
-            match guarded("the input", || self.input.poll_next(context)) {
+            // An entry is stored where it stays: it is large, and each return moves it.
+            let (input, next) = (&mut self.input, &mut self.next);
+            match guarded("the input", || input.poll_next(context).map(|polled| *next = polled)) {
                 Ok(Poll::Pending) if self.input.hurried() > hurried => return Poll::Ready(()),
                 Ok(polled) => {
-                    self.next = ready!(polled);
+                    ready!(polled);
                     self.finished = self.next.is_none();
                 }
                 Err(fault) => self.fault = Some(fault),
