@@ -53,10 +53,16 @@ impl Contestant {
     /// The command that starts it, without the endpoint.
     pub fn command(&self, scenario: &Scenario) -> Command {
         let mut command = Command::new(beside_this("contestant"));
+        self.arguments(&mut command, scenario, scenario.entries);
+        command
+    }
+
+    /// Adds its arguments for so many entries, without the endpoint.
+    pub fn arguments(&self, command: &mut Command, scenario: &Scenario, entries: usize) {
         command.arg(self.name);
         let offered = scenario.offered();
         command.args(["--target", &target(scenario)]);
-        command.args(["--entries", &offered.entries.to_string()]);
+        command.args(["--entries", &entries.to_string()]);
         command.args(["--workers", &scenario.workers().to_string()]);
         if offered.groups > 0 {
             command.args(["--groups", &offered.groups.to_string()]);
@@ -64,7 +70,6 @@ impl Contestant {
         if offered.duplicates {
             command.arg("--duplicates");
         }
-        command
     }
 }
 

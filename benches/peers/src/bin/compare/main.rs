@@ -1,6 +1,7 @@
 //! Runs every contestant with the same work against the same service, one after the other, and writes the results.
 
 mod contestant;
+mod instructions;
 mod machine;
 mod measure;
 mod process;
@@ -24,6 +25,9 @@ struct Arguments {
     /// Only contestants whose name contains this
     #[arg(long)]
     contestant: Option<String>,
+    /// Only counts the instructions for an entry, by valgrind: no noise
+    #[arg(long)]
+    instructions: bool,
     /// Also writes the results to this file
     #[arg(long)]
     write: Option<PathBuf>,
@@ -42,13 +46,19 @@ async fn main() -> Result<(), Failure> {
         let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
         return Err(format!("no scenario {unknown}; there are {}", names.join(", ")).into());
     }
-    let mut results = results::heading(&arguments.date);
+    let mut results = if arguments.instructions {
+        String::new()
+    } else {
+        results::heading(&arguments.date)
+    };
     print!("{results}");
     for scenario in SCENARIOS {
         if !arguments.scenario.is_empty() && !arguments.scenario.iter().any(|name| name == scenario.name) {
             continue;
         }
-        show(&mut results, &results::table_heading(scenario));
+        if !arguments.instructions {
+            show(&mut results, &results::table_heading(scenario));
+        }
         for contestant in Contestant::of(scenario) {
             if arguments
                 .contestant
@@ -57,12 +67,20 @@ async fn main() -> Result<(), Failure> {
             {
                 continue;
             }
+            if arguments.instructions {
+                let count = instructions::per_entry(scenario, contestant, arguments.seed).await?;
+                println!(
+                    "{}, {}: {count:.0} instructions an entry",
+                    scenario.name, contestant.name
+                );
+                continue;
+            }
             let measured = measure::run(scenario, contestant.command(scenario), arguments.seed).await;
             let measured = measured.map_err(|error| format!("{}, {}: {error}", scenario.name, contestant.name))?;
             show(&mut results, &results::line(scenario, contestant, &measured));
         }
     }
-    if let Some(path) = arguments.write {
+    if let Some(path) = arguments.write.filter(|_| !arguments.instructions) {
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         let rest = before.find(OTHERS).map_or("", |at| &before[at..]);
         std::fs::write(&path, results + rest)?;

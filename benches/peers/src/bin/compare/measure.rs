@@ -41,8 +41,8 @@ impl Measured {
     }
 }
 
-/// The service and the contestant are fresh processes.
-pub async fn run(scenario: &Scenario, mut contestant: Command, seed: u64) -> Result<Measured, Failure> {
+/// A service with an empty table or queue, and a contestant that waits for its start signal: fresh processes.
+pub async fn started(scenario: &Scenario, mut contestant: Command, seed: u64) -> Result<(Process, Process), Failure> {
     let mut serve = Command::new(beside_this("serve"));
     serve.args(["--scenario", scenario.name, "--seed", &seed.to_string()]);
     let mut service = Process::start(serve)?;
@@ -51,10 +51,14 @@ pub async fn run(scenario: &Scenario, mut contestant: Command, seed: u64) -> Res
     contestant.args(["--endpoint", &endpoint]);
     let mut contestant = Process::start(contestant)?;
     contestant.hear().await?;
-    let before = contestant.used()?;
     service.say().await?;
     service.hear().await?;
+    Ok((service, contestant))
+}
 
+pub async fn run(scenario: &Scenario, contestant: Command, seed: u64) -> Result<Measured, Failure> {
+    let (mut service, mut contestant) = started(scenario, contestant, seed).await?;
+    let before = contestant.used()?;
     let start = Instant::now();
     contestant.say().await?;
     let told = match timeout(scenario.limit(), contestant.hear()).await {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use peers::Failure;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Ticks per second in Linux: `USER_HZ`, which is the same on every architecture that Rust supports.
@@ -52,6 +52,16 @@ impl Process {
         self.input.write_all(b"\n").await?;
         self.input.flush().await?;
         Ok(())
+    }
+
+    /// What it writes to its standard error until its end, if that is piped.
+    pub async fn errors(mut self) -> Result<String, Failure> {
+        let mut words = String::new();
+        if let Some(mut errors) = self.child.stderr.take() {
+            errors.read_to_string(&mut words).await?;
+        }
+        self.child.wait().await?;
+        Ok(words)
     }
 
     /// Of all its threads.
