@@ -30,7 +30,7 @@ pub(super) struct Estimate {
     /// Their bytes, if they are known.
     pub(super) bytes: Option<u64>,
     pub(super) read_units: f64,
-    /// `None` if the command writes to no table.
+    /// `None` if the command writes to no table, or it is not known how large the items are.
     pub(super) write_units: Option<u64>,
     /// Dollars of a million units, if they are given.
     pub(super) read_price: Option<f64>,

@@ -201,7 +201,11 @@ impl<'a> Items<'a> {
             items,
             bytes: None,
             read_units: units,
-            write_units: Some(units_of_write as u64 * write_units(items, self.table.size().unwrap_or_default())),
+            write_units: self
+                .table
+                .size()
+                .filter(|(items, _)| *items > 0)
+                .map(|size| units_of_write as u64 * write_units(items, size)),
             read_price: matching.read_price.read_price,
             write_price: matching.write_price.write_price,
         };
