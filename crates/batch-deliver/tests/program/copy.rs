@@ -258,6 +258,20 @@ fn a_copy_goes_on_by_a_journal_in_a_bucket() {
 
 #[cfg(feature = "s3")]
 #[test]
+fn a_copy_that_does_not_begin_closes_its_journal_in_a_bucket() {
+    let (tables, bucket) = (Tables::new(0..10, 1e6), Bucket::new());
+    let run = |more: &str| {
+        let mut command = tables.folder.command(&tables.arguments(more));
+        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+        Run::from(start_with(command).wait_with_output().unwrap())
+    };
+    run("--resume s3://b/first").expect(0, "10 delivered");
+    run("--resume s3://b/second").expect(2, "items has items: --if-absent leaves them as they are");
+    run("--resume s3://b/third --overwrite --dead-letter missing/dead.jsonl").expect(2, "missing/dead.jsonl");
+}
+
+#[cfg(feature = "s3")]
+#[test]
 fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
     let (tables, bucket) = (Tables::new(0..9_000, 1_000.0), Bucket::new());
     let start = || {

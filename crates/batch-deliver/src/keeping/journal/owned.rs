@@ -42,8 +42,35 @@ pub(super) struct OwnObject {
     /// Identifies this run.
     run: String,
     puts: u64,
-    /// A runtime of its own, because the delivery's runtime may block on a put.
-    runtime: Runtime,
+    runtime: OwnRuntime,
+}
+
+/// A runtime of its own, because the delivery's runtime may block on a put.
+#[derive(Debug)]
+struct OwnRuntime(Option<Runtime>);
+
+impl OwnRuntime {
+    fn new() -> io::Result<Self> {
+        Ok(Self(Some(Builder::new_current_thread().enable_all().build()?)))
+    }
+
+    /// An error after it was dropped.
+    fn block_on<F: Future>(&self, future: F) -> io::Result<F::Output> {
+        let runtime = self.0.as_ref();
+        runtime
+            .map(|runtime| runtime.block_on(future))
+            .ok_or_else(|| io::Error::other("its runtime has ended"))
+    }
+}
+
+impl Drop for OwnRuntime {
+    /// Does not wait, because a journal that was opened and is not needed is dropped on a thread of the delivery's runtime, which must
+    /// not block.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -94,10 +121,9 @@ impl OwnObject {
             let words = format!("a journal is one object, and {name} names none: add a name to it");
             return Err(Failure::WrongUse(words));
         }
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| Failure::Failed(format!("the journal {name} cannot be read: {error}")))?;
-        let client = runtime.block_on(connection.bucket(bucket))?;
+        let unreadable = |error| Failure::Failed(format!("the journal {name} cannot be read: {error}"));
+        let runtime = OwnRuntime::new().map_err(unreadable)?;
+        let client = runtime.block_on(connection.bucket(bucket)).map_err(unreadable)??;
         let config = client.config().to_builder();
         let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
         let mut own = Self {
@@ -140,6 +166,7 @@ impl OwnObject {
         let name = &self.object.name;
         let get = || {
             let got = self.runtime.block_on(self.object.get());
+            let got = got.unwrap_or_else(|error| Err(error.to_string()));
             got.map_err(|words| Failure::WrongUse(format!("the journal {name} cannot be read: {words}")))
         };
         let Some((etag, text)) = get()? else {
@@ -181,7 +208,8 @@ impl OwnObject {
             times: self.puts,
         };
         let text = text(written).map_err(|error| NotPut::Failed(error.to_string()))?;
-        let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text))?;
+        let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text));
+        let etag = etag.map_err(|error| NotPut::Failed(error.to_string()))??;
         self.etag = Some(etag);
         Ok(())
     }
