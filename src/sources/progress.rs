@@ -30,6 +30,8 @@ struct State {
     figures: ScanFigures,
     /// Where the scan is continued when all items before these ends are settled.
     position: ScanPosition,
+    /// So many items lie before it.
+    before: u64,
     /// The ends of pages that are not known to be settled, in the order in which they were taken.
     ends: VecDeque<PageEnd>,
 }
@@ -42,11 +44,22 @@ struct PageEnd {
     place: Place,
 }
 
+impl State {
+    /// Moves the position to the last end that is settled when the first `items` items are.
+    fn settle(&mut self, items: u64) {
+        while let Some(end) = self.ends.pop_front_if(|end| end.taken <= items) {
+            self.position.set(end.segment, end.place);
+            self.before = end.taken;
+        }
+    }
+}
+
 impl ScanProgress {
     pub(super) fn new(start: ScanPosition) -> Self {
         Self(Arc::new(Mutex::new(State {
             figures: ScanFigures::default(),
             position: start,
+            before: 0,
             ends: VecDeque::new(),
         })))
     }
@@ -64,11 +77,15 @@ impl ScanProgress {
     /// A scan whose position is never asked for keeps the end of each page, some hundred bytes.
     pub fn position_after(&self, items: u64) -> ScanPosition {
         let mut state = self.state();
-        let state = &mut *state;
-        while let Some(end) = state.ends.pop_front_if(|end| end.taken <= items) {
-            state.position.set(end.segment, end.place);
-        }
+        state.settle(items);
         state.position.clone()
+    }
+
+    /// How many of the first `items` items lie before their [position](Self::position_after). The others are returned again.
+    pub fn items_before(&self, items: u64) -> u64 {
+        let mut state = self.state();
+        state.settle(items);
+        state.before
     }
 
     pub(super) fn has_read(&self, page: &Page) {
@@ -108,6 +125,7 @@ mod tests {
         progress.has_taken(10, 0, Place::End);
         progress.has_taken(10, 1, Place::End);
         assert_eq!(progress.position_after(9), ScanPosition::start(2));
+        assert_eq!((progress.items_before(9), progress.items_before(10)), (0, 10));
         assert!(progress.position_after(10).is_finished());
         assert!(progress.position_after(10).is_finished());
     }

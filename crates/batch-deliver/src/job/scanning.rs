@@ -46,7 +46,7 @@ pub(crate) struct Continued {
     state: ScanState,
     progress: ScanProgress,
     segments: Option<Segments>,
-    /// Items that are kept.
+    /// Items before the position that is kept.
     kept: u64,
 }
 
@@ -56,9 +56,14 @@ impl Continued {
     pub(crate) fn keep(&mut self, items: u64, has_ended: bool) -> io::Result<()> {
         let position = self.progress.position_after(items);
         let places = places(self.segments.as_ref(), &position)?;
-        self.state.write(places, items - self.kept)?;
-        self.kept = items;
-        if has_ended { self.state.end() } else { Ok(()) }
+        let before = self.progress.items_before(items);
+        self.state.write(places, before - self.kept)?;
+        self.kept = before;
+        if has_ended {
+            self.state.end(items - before)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -113,7 +118,7 @@ impl Scanning<'_> {
         if found.doubtful > 0 {
             let most = grouped(found.doubtful);
             console.info(&format!(
-                "the last run was killed: up to {most} items may be written twice"
+                "the last run was stopped or killed: up to {most} items may be written twice"
             ));
         }
         Ok(Opened {
@@ -171,11 +176,7 @@ impl Scanning<'_> {
         let start = self.start()?;
         let (items, journal, ahead) = match opened {
             None => {
-                let scan = self.reads.scan_from(client, token, None);
-                let scan = match start {
-                    Some(start) => scan.from_position(start),
-                    None => scan,
-                };
+                let scan = self.reads.scan_from(client, token, start);
                 (scan.items(), None, None)
             }
             Some(Opened { state, position, .. }) => {
@@ -184,7 +185,10 @@ impl Scanning<'_> {
                 let progress = items.progress();
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();
-                let position = move |items| places(segments.as_ref(), &progress.position_after(items));
+                let position = move |items| {
+                    let place = places(segments.as_ref(), &progress.position_after(items))?;
+                    Ok((place, progress.items_before(items)))
+                };
                 let journal = Journal::of_scan(state, position, sender, stop.token.clone());
                 let ahead = Ahead { most: AHEAD, settled };
                 (items, Some(journal), Some(ahead))

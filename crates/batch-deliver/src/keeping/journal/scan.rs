@@ -44,6 +44,9 @@ struct Content {
     items: u64,
     /// Whether the last run has ended without being killed.
     has_ended: bool,
+    /// Items that it settled behind the position, if it has ended.
+    #[serde(default)]
+    again: u64,
     /// Which run has written it, in an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     written: Option<Written>,
@@ -54,7 +57,7 @@ struct Content {
 pub(crate) struct ScanFound {
     pub(crate) position: Option<Value>,
     pub(crate) items: u64,
-    /// How many items the last run may have delivered without recording them.
+    /// How many items the last run may have delivered behind the position.
     pub(crate) doubtful: u64,
 }
 
@@ -75,7 +78,11 @@ impl ScanFound {
             )));
         }
         Ok(Self {
-            doubtful: if before.has_ended { 0 } else { before.identity.unsure },
+            doubtful: if before.has_ended {
+                before.again
+            } else {
+                before.identity.unsure
+            },
             position: before.position,
             items: before.items,
         })
@@ -88,6 +95,7 @@ impl ScanFound {
             position: self.position.clone(),
             items: self.items,
             has_ended: false,
+            again: 0,
             written: None,
         }
     }
@@ -174,9 +182,9 @@ impl ScanState {
         self.store(false)
     }
 
-    /// Records that the run has ended and nothing is in flight.
-    pub(crate) fn end(&mut self) -> io::Result<()> {
-        self.content.has_ended = true;
+    /// Records that the run has ended and nothing is in flight. So many items behind the position are settled and read again.
+    pub(crate) fn end(&mut self, again: u64) -> io::Result<()> {
+        (self.content.has_ended, self.content.again) = (true, again);
         self.store(true)
     }
 
@@ -210,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_killed_leaves_its_position_and_a_doubt() {
+    fn a_run_leaves_its_position_and_how_many_items_behind_it_may_be_settled() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let (mut state, found) = open(&path, identity("copy")).unwrap();
@@ -223,10 +231,10 @@ mod tests {
             (found.position, found.items, found.doubtful),
             (Some(json!(["end"])), 25, 11_000)
         );
-        state.end().unwrap();
+        state.end(3).unwrap();
         drop(state);
         let (_, found) = open(&path, identity("copy")).unwrap();
-        assert_eq!((found.items, found.doubtful), (25, 0));
+        assert_eq!((found.items, found.doubtful), (25, 3));
     }
 
     #[test]

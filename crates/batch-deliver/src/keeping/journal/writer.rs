@@ -109,7 +109,7 @@ impl Journal {
     /// are settled in it. If it can no longer be written, the delivery is cancelled.
     pub(crate) fn of_scan(
         state: ScanState,
-        position: impl Fn(u64) -> serde_json::Result<Value> + Send + 'static,
+        position: impl Fn(u64) -> serde_json::Result<(Value, u64)> + Send + 'static,
         kept: watch::Sender<u64>,
         cancellation: CancellationToken,
     ) -> Self {
@@ -190,7 +190,7 @@ fn write(mut file: JournalFile, receiver: &Receiver<u64>, ending: &Ending) -> io
 fn keep(
     mut state: ScanState,
     receiver: &Receiver<u64>,
-    position: impl Fn(u64) -> serde_json::Result<Value>,
+    position: impl Fn(u64) -> serde_json::Result<(Value, u64)>,
     kept: &watch::Sender<u64>,
     ending: &Ending,
 ) -> io::Result<()> {
@@ -201,7 +201,7 @@ fn keep(
         scan::Storage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
     };
     let mut settled = SettledRecords::default();
-    let mut written = 0;
+    let (mut written, mut before) = (0, 0);
     loop {
         let due = Instant::now() + every;
         let (mut is_open, mut numbers) = (true, 0);
@@ -216,12 +216,18 @@ fn keep(
         let first = settled.runs().next().filter(|(first, _)| *first == 0);
         let until = first.map_or(0, |(_, last)| last + 1);
         if until > written || is_shown || !is_open {
-            state.write(position(until)?, until - written)?;
-            written = until;
+            let (place, items) = position(until)?;
+            state.write(place, items - before)?;
+            (written, before) = (until, items);
             kept.send_replace(until);
         }
         if !is_open {
-            return if ending.is_open() { Ok(()) } else { state.end() };
+            // A stop in the middle of a page leaves items that are settled and are read again.
+            return if ending.is_open() {
+                Ok(())
+            } else {
+                state.end(settled.len() - before)
+            };
         }
     }
 }
