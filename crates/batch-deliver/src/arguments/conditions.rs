@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::destinations::ToTable;
 use super::reads::{ReadPrice, Scanning, WritePrice};
-use super::simulation::Simulated;
+use super::simulation::SimulatedContent;
 use super::values::{name, value};
 use crate::outcome::Failure;
 use crate::sink::{Change, Expressions, Settings};
@@ -60,12 +60,17 @@ pub(crate) struct Matching {
     #[command(flatten)]
     pub(crate) write_price: WritePrice,
     #[command(flatten)]
-    pub(crate) simulation: Simulated,
+    pub(crate) simulation: SimulatedContent,
 }
 
 impl Matching {
     /// Refuses what is only about the items of a table that are read.
     pub(crate) fn is_about_inputs(&self) -> Result<(), Failure> {
+        if self.simulation.simulate_with.is_some() {
+            return Err(Failure::WrongUse(
+                "--simulate-with is for --all: the keys of inputs are what is deleted".to_owned(),
+            ));
+        }
         match (self.read_price.read_price, self.write_price.write_price) {
             (None, None) => Ok(()),
             _ => Err(Failure::WrongUse(

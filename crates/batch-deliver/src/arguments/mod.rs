@@ -40,7 +40,7 @@ pub(crate) use self::queues::{OtherSide, ToDrain, ToMove, ToRedrive, Which};
 pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]
 pub(crate) use self::shards::{OfSegments, ShardFormat, ToWork};
-pub(crate) use self::simulation::{Content, Simulated, SimulatedTable};
+pub(crate) use self::simulation::{Content, SimulatedContent, SimulatedTable};
 use crate::console::{self, escaped};
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";

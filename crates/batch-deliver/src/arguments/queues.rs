@@ -5,7 +5,7 @@ use clap::Args;
 use super::common::{Output, Service};
 use super::destinations::{GROUP, group};
 use super::pace::Pacing;
-use super::simulation::Simulated;
+use super::simulation::SimulatedContent;
 use super::values::url;
 use crate::sink::{MessageFilter, QueueName};
 
@@ -26,7 +26,7 @@ pub(crate) struct ToMove {
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
-    pub(crate) simulation: Simulated,
+    pub(crate) simulation: SimulatedContent,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -62,7 +62,7 @@ pub(crate) struct ToDrain {
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
-    pub(crate) simulation: Simulated,
+    pub(crate) simulation: SimulatedContent,
     #[command(flatten)]
     pub(crate) output: Output,
 }

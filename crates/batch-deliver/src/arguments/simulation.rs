@@ -12,7 +12,7 @@ const WITH: &str = "Read N made-up entries, or those of a file";
 /// A simulated queue that is read.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Service")]
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedContent {
     #[arg(long, help = WITH, value_name = "N|FILE", requires = "simulate")]
     pub(crate) simulate_with: Option<Content>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Simulated {
 #[command(next_help_heading = "Service")]
 pub(crate) struct SimulatedTable {
     #[command(flatten)]
-    pub(crate) simulated: Simulated,
+    pub(crate) simulated: SimulatedContent,
     /// The key of the simulated table, such as year:N,title:S [default: id:N for a number of items]
     #[arg(long, value_name = "KEY", requires = "simulate_with")]
     pub(crate) key: Option<Key>,

@@ -7,7 +7,7 @@ use super::from_table::FromTable;
 use super::question::{can_ask, question};
 use super::simulation::{Simulation, table};
 use super::table::needed;
-use crate::arguments::{Common, Condition, Matching, Simulated, ToDelete, ToTable, ToUpdate};
+use crate::arguments::{Common, Condition, Matching, SimulatedContent, ToDelete, ToTable, ToUpdate};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
@@ -132,7 +132,12 @@ struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    async fn of(arguments: &'a ToTable, reads: TableReads, simulated: &Simulated, verb: Verb) -> Result<Self, Failure> {
+    async fn of(
+        arguments: &'a ToTable,
+        reads: TableReads,
+        simulated: &SimulatedContent,
+        verb: Verb,
+    ) -> Result<Self, Failure> {
         let common = &arguments.common;
         refuse_inputs(common)?;
         let console = common.output.console();

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::task;
 
-use crate::arguments::{Content, Service, Simulated as Arguments};
+use crate::arguments::{Content, Service, SimulatedContent};
 use crate::connection::Connection;
 use crate::console::{Console, counted};
 use crate::format::{
@@ -35,7 +35,7 @@ impl<'a> Simulation<'a> {
     /// The simulation of what is read, if one is requested. A command that takes entries needs to know what there is to take.
     pub(super) fn of_source(
         service: &Service,
-        arguments: &'a Arguments,
+        arguments: &'a SimulatedContent,
         console: &'a Console,
     ) -> Result<Option<Self>, Failure> {
         match (service.simulate, &arguments.simulate_with) {
@@ -49,7 +49,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// The simulation of what is read, if it is requested.
-    pub(super) fn if_filled(service: &Service, arguments: &'a Arguments, console: &'a Console) -> Option<Self> {
+    pub(super) fn if_filled(service: &Service, arguments: &'a SimulatedContent, console: &'a Console) -> Option<Self> {
         Some(Self {
             rate: service.simulate?,
             content: arguments.simulate_with.as_ref()?,
@@ -65,10 +65,14 @@ impl<'a> Simulation<'a> {
 
     /// A queue with the messages.
     pub(super) async fn queue(&self, queue: &QueueName) -> Result<ExistingQueue, Failure> {
-        let messages: Vec<SendMessageBatchRequestEntry> = match self.content {
+        let (simulated, url) = match self.content {
             Content::Number(number) => {
-                let messages = (0..*number).map(|number| made_up_message(queue.is_fifo(), number));
-                messages.collect::<Result<_, _>>().map_err(|error| unmade(&error))?
+                let message = |number| made_up_message(queue.is_fifo(), number);
+                // If one can be made up, all can: they differ in their numbers alone.
+                message(0).map_err(|error| unmade(&error))?;
+                self.tell(&queue.to_string(), *number, "message");
+                let messages = (0..*number).filter_map(|number| message(number).ok());
+                Simulated::filled_queue(&queue.name, messages).await?
             }
             Content::File(name) => {
                 let messages = InGroups {
@@ -78,11 +82,11 @@ impl<'a> Simulation<'a> {
                     },
                     groups: Groups::new(None, queue.is_fifo().then_some("queue"), TextFormat::Json)?,
                 };
-                entries(name, messages)?
+                let messages: Vec<SendMessageBatchRequestEntry> = entries(name, messages)?;
+                self.tell(&queue.to_string(), messages.len() as u64, "message");
+                Simulated::filled_queue(&queue.name, messages.into_iter()).await?
             }
         };
-        self.tell(&queue.to_string(), messages.len(), "message");
-        let (simulated, url) = Simulated::filled_queue(&queue.name, messages.into_iter()).await?;
         Ok(existing_queue_in(&simulated, url, queue))
     }
 
@@ -95,26 +99,31 @@ impl<'a> Simulation<'a> {
                 return Err(Failure::WrongUse(words.to_owned()));
             }
         };
-        let items: Vec<WriteRequest> = match self.content {
+        let simulated = match self.content {
             Content::Number(number) => {
-                let items = (0..*number).map(|number| made_up_item(&key, number));
-                items.collect::<Result<_, _>>().map_err(|error| unmade(&error))?
+                // If one can be made up, all can: they differ in their numbers alone.
+                made_up_item(&key, 0).map_err(|error| unmade(&error))?;
+                self.tell(name, *number, "item");
+                let items = (0..*number).filter_map(|number| made_up_item(&key, number).ok());
+                Simulated::filled_table(name, &key, self.rate, items).await?
             }
-            Content::File(file) => entries(file, self.format(&key))?,
+            Content::File(file) => {
+                let items: Vec<WriteRequest> = entries(file, self.format(&key))?;
+                self.tell(name, items.len() as u64, "item");
+                Simulated::filled_table(name, &key, self.rate, items.into_iter()).await?
+            }
         };
-        self.tell(name, items.len(), "item");
         let settings = vec![
             ("--simulate", self.rate.to_string()),
             ("--simulate-with", self.content.to_string()),
             ("--key", key.to_string()),
         ];
-        let simulated = Simulated::filled_table(name, &key, self.rate, items.into_iter()).await?;
         existing_in(simulated, name, settings).await
     }
 
-    fn tell(&self, name: &str, number: usize, what: &str) {
+    fn tell(&self, name: &str, number: u64, what: &str) {
         self.console
-            .info(&format!("{name} is simulated, with {}", counted(number as u64, what)));
+            .info(&format!("{name} is simulated, with {}", counted(number, what)));
     }
 
     /// The items of a file, as `load` reads them.

@@ -103,6 +103,10 @@ fn what_cannot_be_simulated_is_refused_with_what_to_do() {
         ("move --from a --to b --simulate 10", "or leave out --simulate"),
         ("drain --queue a --simulate 10 -", "or leave out --simulate"),
         ("copy --from films --to copies --simulate-with 10", "--simulate <RATE>"),
+        (
+            "delete --table films --key id:N --simulate 10 --simulate-with 10 -",
+            "--simulate-with is for --all",
+        ),
         ("export --table films --key id:N -", "--simulate-with <N|FILE>"),
         (
             "redrive --queue a --simulate 10",
