@@ -103,12 +103,21 @@ impl Exporter {
             let name = format!("{}-{:012}.jsonl.gz", shard.name(None), settled_before + written);
             let (part, ended) = self.part(&name, &mut items).await?;
             let is_last = ended.is_err() || part.bytes < self.part_bytes;
-            if part.items > 0 {
+            if part.items == 0 {
+                part.lines.abandon().await;
+            } else {
+                // A worker that has lost its shard must not replace the part of the next one, which has the same name.
+                let owned = match &mut journal {
+                    Some(journal) => keep(journal, written, false),
+                    None => Ok(()),
+                };
+                if let Err(taken) = owned {
+                    part.lines.abandon().await;
+                    return Err(taken);
+                }
                 written += part.items;
                 parts += 1;
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
-            } else {
-                part.lines.abandon().await;
             }
             if let Some(journal) = &mut journal {
                 keep(

@@ -463,6 +463,44 @@ fn an_export_whose_worker_is_killed_has_every_item_in_the_end() {
     assert!(lines - ids.len() <= 3 * 1_000, "{lines}");
 }
 
+/// The part has the same name as that of the next worker, which has taken the checkpoint over.
+#[cfg(feature = "s3")]
+#[test]
+fn a_worker_that_has_lost_its_segment_does_not_replace_the_part_of_the_next_one() {
+    let (tables, bucket) = (Tables::new(6_000, 1e6), Bucket::new());
+    let shard = tables.plan(1);
+    tables
+        .from
+        .table
+        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
+    let activity = Activity::new(shard);
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export out --checkpoints s3://b/checkpoints/"
+    ));
+    command
+        .env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint())
+        .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+    let worker = worker_of(command, &activity);
+    let checkpoint = || bucket.objects("checkpoints/").pop();
+    let incomplete = || {
+        let mut files = tables.folder.path("out").read_dir().into_iter().flatten();
+        files.next().map(|file| file.unwrap().path())
+    };
+    let (key, part) = loop {
+        if let (Some((key, _)), Some(part)) = (checkpoint(), incomplete()) {
+            break (key, part.with_extension(""));
+        }
+        std::thread::yield_now();
+    };
+    std::fs::write(&part, "of the next one").unwrap();
+    bucket.put(&key, "of the next one");
+    tables.from.table.set_read_capacity(Capacity::unlimited());
+    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Interrupted")));
+    terminate(worker);
+    assert_eq!(std::fs::read_to_string(&part).unwrap(), "of the next one");
+    assert_eq!(tables.folder.path("out").read_dir().unwrap().count(), 1);
+}
+
 #[test]
 fn keys_that_differ_make_bad_lines() {
     let folder = Folder::new();
