@@ -125,8 +125,16 @@ impl Lines {
         }
     }
 
-    /// Completes what was written.
+    /// Completes what was written, or removes it if that fails.
     pub(crate) async fn finish(mut self) -> Result<u64, Failure> {
+        let completed = self.complete().await;
+        if completed.is_err() {
+            self.abandon().await;
+        }
+        completed
+    }
+
+    async fn complete(&mut self) -> Result<u64, Failure> {
         let packing = std::mem::replace(&mut self.packing, Packing::Plain(Vec::new()));
         let rest = packing.finish().map_err(|error| self.failed(&error))?;
         self.put(rest, true).await?;
@@ -232,4 +240,22 @@ fn incomplete(path: &Path) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(NEW);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nothing_is_left_of_a_file_that_cannot_be_completed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("items.jsonl");
+        let mut lines = Lines::file(&path).unwrap();
+        lines.write(b"{}\n").await.unwrap();
+        // A file is not renamed to a folder.
+        fs::create_dir(&path).unwrap();
+        let failure = lines.finish().await.unwrap_err().to_string();
+        assert!(failure.contains("items.jsonl cannot be written"), "{failure}");
+        assert!(!incomplete(&path).exists());
+    }
 }

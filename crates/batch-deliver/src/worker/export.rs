@@ -153,7 +153,7 @@ impl Exporter {
         })))
     }
 
-    /// Writes a part, and why it has ended early if it has.
+    /// Writes a part, and why it has ended early if it has. Nothing is left of a part that cannot be written.
     async fn part(&self, name: &str, items: &mut ScannedItems) -> Result<(Part, Result<(), String>), ShardResult> {
         let mut part = Part {
             lines: self.lines(name).await.map_err(|failure| unwritten(&failure))?,
@@ -161,6 +161,24 @@ impl Exporter {
             bytes: 0,
             items: 0,
         };
+        match self.fill(&mut part, items).await {
+            Ok(ended) => {
+                self.console.info(&format!(
+                    "{name}: {}, {}",
+                    counted(part.items, "item"),
+                    size(part.bytes)
+                ));
+                Ok((part, ended))
+            }
+            Err(failure) => {
+                part.lines.abandon().await;
+                Err(unwritten(&failure))
+            }
+        }
+    }
+
+    /// Writes the items of a part, and why they have ended early if they have.
+    async fn fill(&self, part: &mut Part, items: &mut ScannedItems) -> Result<Result<(), String>, Failure> {
         let mut ended = Ok(());
         while part.bytes < self.part_bytes {
             match items.next().await {
@@ -177,24 +195,13 @@ impl Exporter {
                 None => break,
             }
             if part.waiting.len() >= WRITTEN {
-                part.lines
-                    .write(&part.waiting)
-                    .await
-                    .map_err(|failure| unwritten(&failure))?;
+                part.lines.write(&part.waiting).await?;
                 part.waiting.clear();
             }
         }
-        part.lines
-            .write(&part.waiting)
-            .await
-            .map_err(|failure| unwritten(&failure))?;
+        part.lines.write(&part.waiting).await?;
         part.waiting.clear();
-        self.console.info(&format!(
-            "{name}: {}, {}",
-            counted(part.items, "item"),
-            size(part.bytes)
-        ));
-        Ok((part, ended))
+        Ok(ended)
     }
 
     async fn lines(&self, name: &str) -> Result<Lines, Failure> {

@@ -107,8 +107,10 @@ impl Upload {
             .complete_multipart_upload()
             .bucket(&self.bucket)
             .key(&self.key);
-        let complete = complete.set_upload_id(self.id.take()).multipart_upload(parts.build());
-        complete.send().await.map(|_| ()).map_err(|error| other(&error))
+        let complete = complete.set_upload_id(self.id.clone()).multipart_upload(parts.build());
+        complete.send().await.map_err(|error| other(&error))?;
+        self.id = None;
+        Ok(())
     }
 
     /// Removes the parts that were put. If that fails, a lifecycle rule of the bucket may.
