@@ -122,6 +122,11 @@ async fn export(arguments: ToWork) -> Result<Outcome, Failure> {
             ));
         }
     };
+    let Some(checkpoints) = arguments.checkpoints else {
+        // The parts of an earlier attempt have other names and some of the same items.
+        let words = "--export needs --checkpoints <DIR>: without them, a segment that is handed out again would be exported twice";
+        return Err(Failure::WrongUse(words.to_owned()));
+    };
     let reads = of_segments.reads().checked()?;
     let Some(folder) = of_segments.export else {
         return Err(Failure::WrongUse("an export needs a place: --export <DIR>".to_owned()));
@@ -133,7 +138,7 @@ async fn export(arguments: ToWork) -> Result<Outcome, Failure> {
         connection: Connection::from(&arguments.service),
         format,
         part_bytes: of_segments.part_bytes,
-        checkpoints: arguments.checkpoints,
+        checkpoints,
         console: arguments.output.console().without_bar(),
     };
     Box::pin(work(&exporter.checked()?, arguments.activity, arguments.heartbeat)).await

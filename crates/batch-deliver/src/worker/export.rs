@@ -37,7 +37,8 @@ pub(crate) struct Exporter {
     pub(crate) format: ItemFormat,
     /// Bytes of the lines of a part, after which the next one is begun.
     pub(crate) part_bytes: u64,
-    pub(crate) checkpoints: Option<Location>,
+    /// The folder or the prefix of the positions. Without them, a later attempt would cut the segment into other parts.
+    pub(crate) checkpoints: Location,
     pub(crate) console: Console,
 }
 
@@ -53,11 +54,8 @@ struct Part {
 impl Exporter {
     /// Creates the folders.
     pub(crate) fn checked(self) -> Result<Self, Failure> {
-        for (place, option) in [
-            (Some(&self.folder), "--export"),
-            (self.checkpoints.as_ref(), "--checkpoints"),
-        ] {
-            if let Some(Location::File(folder)) = place {
+        for (place, option) in [(&self.folder, "--export"), (&self.checkpoints, "--checkpoints")] {
+            if let Location::File(folder) = place {
                 fs::create_dir_all(folder).map_err(|error| {
                     Failure::WrongUse(format!("{option} {} cannot be created: {error}", folder.display()))
                 })?;
@@ -70,7 +68,7 @@ impl Exporter {
         &self,
         shard: &Planned,
         segments: &Segments,
-        checkpoint: Option<&Location>,
+        checkpoint: &Location,
         stop: &Stop,
     ) -> Result<ShardResult, ShardResult> {
         let unreadable = |failure: Failure| ShardResult::failed(UNREADABLE, failure.to_string());
@@ -85,18 +83,15 @@ impl Exporter {
             table: &table,
             segments: Some(segments),
         };
-        let opened = checkpoint.map(|place| {
-            let settings = vec![
-                ("command", "export".to_owned()),
-                ("destination", self.folder.to_string()),
-                ("--format", self.format.name().to_owned()),
-            ];
-            scanning.journal(place, settings, Claim::Granted, &self.connection, &self.console)
-        });
-        let failed = |failure: Failure| ShardResult::failed(CHECKPOINT, failure.to_string());
-        let opened = opened.transpose().map_err(failed)?;
-        let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
-        let (mut items, mut journal) = scanning.continued(opened, stop).map_err(unreadable)?;
+        let settings = vec![
+            ("command", "export".to_owned()),
+            ("destination", self.folder.to_string()),
+            ("--format", self.format.name().to_owned()),
+        ];
+        let opened = scanning.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
+        let opened = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
+        let settled_before = opened.settled;
+        let (mut items, mut journal) = scanning.continued(Some(opened), stop).map_err(unreadable)?;
         let (started, mut written, mut parts) = (Instant::now(), 0, 0_u64);
         loop {
             // A part that is written again, because its checkpoint was not, has the same name.
@@ -247,8 +242,8 @@ impl Attempts for Exporter {
             }
         };
         let name = shard.name(shard.execution.as_deref()) + ".state";
-        let checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
-        let exported = Box::pin(self.export(&shard, &segments, checkpoint.as_ref(), &stop)).await;
-        (self.told(exported.unwrap_or_else(|answer| answer)), checkpoint)
+        let checkpoint = self.checkpoints.below(&name);
+        let exported = Box::pin(self.export(&shard, &segments, &checkpoint, &stop)).await;
+        (self.told(exported.unwrap_or_else(|answer| answer)), Some(checkpoint))
     }
 }

@@ -278,6 +278,7 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
             "--export out --format csv",
             "--format must be json or dynamodb for an export",
         ),
+        ("--export out", "--export needs --checkpoints <DIR>"),
         ("--table items --set a=:b", "--where <EXPRESSION>"),
         ("--table items --where a=:b --set c=:b --delete", "cannot be used with"),
         ("--queue q --where a=:b", "cannot be used with"),
