@@ -115,11 +115,8 @@ impl Exporter {
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
             if let Some(journal) = &mut journal {
-                keep(
-                    journal,
-                    written,
-                    is_last && (ended.is_ok() || stop.token.is_cancelled()),
-                )?;
+                // An end without the rest may come in the middle of a page, whose items are exported again.
+                keep(journal, written, is_last && ended.is_ok())?;
             }
             match ended {
                 Err(_) if stop.token.is_cancelled() => {
