@@ -11,7 +11,7 @@ use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
 use crate::arguments::{SimulatedTable, ToExport};
 use crate::connection::Connection;
-use crate::console::{Console, counted, grouped, print_warnings, rate, size, time};
+use crate::console::{Console, counted, grouped, lossy_words, print_warnings, rate, size, time};
 use crate::format::ItemFormat;
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
@@ -155,14 +155,7 @@ impl Export<'_> {
             rate(figures.units),
         ));
         if lossy > 0 {
-            self.console.warn(&format!(
-                "{} sets or binary values, which plain JSON does not have: --format dynamodb keeps them",
-                if lossy == 1 {
-                    "1 item has".to_owned()
-                } else {
-                    format!("{} items have", grouped(lossy))
-                }
-            ));
+            self.console.warn(&lossy_words(lossy));
         }
         let event = json!({
             "event": "report", "items": written, "scanned": figures.scanned, "read_units": figures.units, "bytes": bytes,

@@ -21,6 +21,16 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{ending}", grouped(count))
 }
 
+/// What to do about so many items that plain JSON cannot hold without a loss.
+pub(crate) fn lossy_words(items: u64) -> String {
+    let items = if items == 1 {
+        "1 item has".to_owned()
+    } else {
+        format!("{} items have", grouped(items))
+    };
+    format!("{items} sets or binary values, which plain JSON does not have: --format dynamodb keeps them")
+}
+
 /// A rate, rounded: 1,002 or 0.5.
 #[expect(
     clippy::cast_possible_truncation,

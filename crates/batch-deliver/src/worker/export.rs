@@ -12,7 +12,7 @@ use super::attempts::Attempts;
 use super::plan::Planned;
 use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
-use crate::console::{Console, counted, grouped, rate, size};
+use crate::console::{Console, counted, grouped, lossy_words, rate, size};
 use crate::format::ItemFormat;
 use crate::job::{Continued, Scanning};
 use crate::keeping::{Claim, Location};
@@ -49,6 +49,8 @@ struct Part {
     waiting: Vec<u8>,
     bytes: u64,
     items: u64,
+    /// Items with values that the format does not have.
+    lossy: u64,
 }
 
 impl Exporter {
@@ -92,7 +94,7 @@ impl Exporter {
         let opened = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
         let settled_before = opened.settled;
         let (mut items, mut journal) = scanning.continued(Some(opened), stop).map_err(unreadable)?;
-        let (started, mut written, mut parts) = (Instant::now(), 0, 0_u64);
+        let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
             // A part that is written again, because its checkpoint was not, has the same name.
             let name = format!("{}-{:012}.jsonl.gz", shard.name(None), settled_before + written);
@@ -112,11 +114,15 @@ impl Exporter {
                 }
                 written += part.items;
                 parts += 1;
+                lossy += part.lossy;
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
             if let Some(journal) = &mut journal {
                 // An end without the rest may come in the middle of a page, whose items are exported again.
                 keep(journal, written, is_last && ended.is_ok())?;
+            }
+            if is_last && lossy > 0 {
+                self.console.warn(&lossy_words(lossy));
             }
             match ended {
                 Err(_) if stop.token.is_cancelled() => {
@@ -140,7 +146,7 @@ impl Exporter {
         ));
         Ok(ShardResult::Delivered(json!({
             "input": shard.input, "begin": shard.part.begin, "end": shard.part.end, "exported": written,
-            "settled_before": settled_before, "parts": parts, "read_units": figures.units,
+            "settled_before": settled_before, "parts": parts, "lossy": lossy, "read_units": figures.units,
             "seconds": started.elapsed().as_secs_f64(),
         })))
     }
@@ -152,6 +158,7 @@ impl Exporter {
             waiting: Vec::new(),
             bytes: 0,
             items: 0,
+            lossy: 0,
         };
         match self.fill(&mut part, items).await {
             Ok(ended) => {
@@ -176,7 +183,7 @@ impl Exporter {
             match items.next().await {
                 Some(Ok(item)) => {
                     let before = part.waiting.len();
-                    self.format.append(&item, &mut part.waiting);
+                    part.lossy += u64::from(!self.format.append(&item, &mut part.waiting));
                     part.bytes += (part.waiting.len() - before) as u64;
                     part.items += 1;
                 }

@@ -464,6 +464,32 @@ fn an_export_whose_worker_is_killed_has_every_item_in_the_end() {
     assert!(lines - ids.len() <= 3 * 1_000, "{lines}");
 }
 
+#[test]
+fn values_that_plain_json_does_not_have_are_counted() {
+    let (folder, from) = (Folder::new(), Served::new(1e6));
+    let item = json!({"id": {"N": "1"}, "tags": {"SS": ["a"]}});
+    folder.write("items.jsonl", item.to_string());
+    folder
+        .run(&format!(
+            "load --table items --format dynamodb {} items.jsonl",
+            from.arguments()
+        ))
+        .expect(0, "1 delivered");
+    let tables = Tables {
+        folder,
+        from,
+        to: Served::new(1e6),
+    };
+    let activity = Activity::new(tables.plan(1));
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export out --format json --checkpoints checkpoints"
+    ));
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
+    let worker = worker_of(command, &activity);
+    assert_eq!(sum(&activity, 1, "lossy"), 1);
+    terminate(worker).expect(130, "1 item has sets or binary values");
+}
+
 /// The part has the same name as that of the next worker, which has taken the checkpoint over.
 #[cfg(feature = "s3")]
 #[test]
