@@ -63,6 +63,7 @@ impl ShardResult {
                 "begin": shard.part.begin,
                 "end": shard.part.end,
                 "delivered": report.delivered,
+                "condition_failed": report.condition_failed,
                 "settled_before": settled,
                 "dead_letters": dead_letters,
                 "bad_lines": summary.bad_lines.count(),
