@@ -84,6 +84,50 @@ const WHERE: &str = "Only items for which this holds: '#year < :until'";
 #[cfg(feature = "distributed")]
 const SET: &str = "Update the items: 'status = :status'";
 
+/// The options of tables and of rows, and those of scans, which a worker for a queue does not make.
+#[cfg(feature = "distributed")]
+const NOT_FOR_QUEUES: [&str; 12] = [
+    "table",
+    "key",
+    "types",
+    "delimiter",
+    "header",
+    "quote",
+    "escape",
+    "null",
+    "delete",
+    "max_read_rate",
+    "names",
+    "values",
+];
+
+/// The options of what is written to a table or a queue, and of lines that are read.
+#[cfg(feature = "distributed")]
+const NOT_FOR_EXPORTS: [&str; 22] = [
+    "table",
+    "queue",
+    "delete",
+    "set",
+    "remove",
+    "add",
+    "dead_letters",
+    "keep_going",
+    "simulate",
+    "max_rate",
+    "share",
+    "concurrency",
+    "strategy",
+    "retries",
+    "deadline",
+    "key",
+    "types",
+    "delimiter",
+    "header",
+    "quote",
+    "escape",
+    "null",
+];
+
 #[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
 pub(crate) struct ToWork {
@@ -94,7 +138,7 @@ pub(crate) struct ToWork {
     #[arg(long, value_name = "NAME", value_parser = table, required_unless_present_any = ["queue", "export"])]
     pub(crate) table: Option<String>,
     /// The queue, by its URL, ARN or name
-    #[arg(long, value_name = "URL", conflicts_with_all = ["table", "key", "types", "delete"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = NOT_FOR_QUEUES)]
     pub(crate) queue: Option<QueueName>,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group, conflicts_with = "table")]
     pub(crate) group_id: Option<String>,
@@ -131,10 +175,10 @@ pub(crate) struct ToWork {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Segments of a table")]
 pub(crate) struct OfSegments {
-    #[arg(long, help = EXPORT, value_name = "DIR", conflicts_with_all = ["table", "queue", "delete", "set", "remove", "add", "dead_letters"])]
+    #[arg(long, help = EXPORT, value_name = "DIR", conflicts_with_all = NOT_FOR_EXPORTS)]
     pub(crate) export: Option<Location>,
     /// Size of a part of an export, unpacked
-    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = size, requires = "export")]
     pub(crate) part_bytes: u64,
     #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with = "queue")]
     pub(crate) filter: Option<String>,

@@ -279,6 +279,9 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
             "--format must be json or dynamodb for an export",
         ),
         ("--export out", "--export needs --checkpoints <DIR>"),
+        ("--table items --part-bytes 1MB", "--export <DIR>"),
+        ("--queue q --max-read-rate 5", "cannot be used with"),
+        ("--queue q --name #a=b", "cannot be used with"),
         ("--table items --set a=:b", "--where <EXPRESSION>"),
         ("--table items --where a=:b --set c=:b --delete", "cannot be used with"),
         ("--queue q --where a=:b", "cannot be used with"),
@@ -290,6 +293,21 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
         folder
             .run(&format!("worker --activity {ACTIVITY} {arguments}"))
             .expect(2, words);
+    }
+    for option in [
+        "--max-rate 5",
+        "--deadline 5m",
+        "--retries 5",
+        "--key id:N",
+        "--types a:N",
+        "--keep-going 5",
+        "--simulate 5",
+    ] {
+        folder
+            .run(&format!(
+                "worker --activity {ACTIVITY} --export out --checkpoints c {option}"
+            ))
+            .expect(2, "cannot be used with");
     }
 }
 
