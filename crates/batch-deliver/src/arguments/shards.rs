@@ -35,7 +35,7 @@ pub(crate) struct ToPlan {
     /// Files, patterns, exports, or objects of S3
     #[arg(value_name = "INPUT", required_unless_present = "from_table")]
     pub(crate) inputs: Vec<String>,
-    /// A table instead, whose items workers copy, delete or update
+    /// A table instead, whose items workers copy, delete, update or export
     #[arg(long, value_name = "NAME", value_parser = table, conflicts_with_all = ["inputs", "shard_bytes", "format"], requires = "segments")]
     pub(crate) from_table: Option<String>,
     /// Segments of the table, each a shard
@@ -73,7 +73,7 @@ const DEAD_LETTERS: &str =
 
 #[cfg(feature = "distributed")]
 const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
-                           handed out again; needs --dead-letters";
+                           handed out again; needs --dead-letters, except for --export";
 
 #[cfg(feature = "distributed")]
 const EXPORT: &str = "Export to this folder or s3://bucket/prefix/";
