@@ -10,7 +10,7 @@ use crate::format::{ItemFormat, TableFormat, TextFormat};
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
-use crate::worker::{Exporter, FromTables, Which, Worker, work};
+use crate::worker::{Exporter, FromTables, SourceTables, Worker, work};
 
 /// Delivers shards until the program is stopped.
 pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
@@ -94,9 +94,9 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let (reads, which) = match writes.key() {
         Some(key) if deletes => {
             let names = key.attributes().map(|attribute| attribute.name.as_str());
-            (reads.keys(names), Which::Destination)
+            (reads.keys(names), SourceTables::Destination)
         }
-        _ => (reads, Which::Others),
+        _ => (reads, SourceTables::Others),
     };
     let tables = FromTables {
         is_only: reads.filter.is_some(),
@@ -173,7 +173,7 @@ async fn single(
         reads,
         connection: Connection::from(&arguments.common.service),
         entry: Arc::new(written(&condition, of_items(key), filter)),
-        which: Which::Destination,
+        which: SourceTables::Destination,
         is_only: true,
     };
     Worker::new(job, pace, dead_letters, checkpoints, Some(tables))

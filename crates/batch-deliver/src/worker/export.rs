@@ -43,7 +43,7 @@ pub(crate) struct Exporter {
 }
 
 /// The part that is being written.
-struct Part {
+struct ExportPart {
     lines: Lines,
     /// Lines that are not written yet.
     waiting: Vec<u8>,
@@ -152,8 +152,12 @@ impl Exporter {
     }
 
     /// Writes a part, and why it has ended early if it has. Nothing is left of a part that cannot be written.
-    async fn part(&self, name: &str, items: &mut ScannedItems) -> Result<(Part, Result<(), String>), ShardResult> {
-        let mut part = Part {
+    async fn part(
+        &self,
+        name: &str,
+        items: &mut ScannedItems,
+    ) -> Result<(ExportPart, Result<(), String>), ShardResult> {
+        let mut part = ExportPart {
             lines: self.lines(name).await.map_err(|failure| unwritten(&failure))?,
             waiting: Vec::new(),
             bytes: 0,
@@ -177,7 +181,7 @@ impl Exporter {
     }
 
     /// Writes the items of a part, and why they have ended early if they have.
-    async fn fill(&self, part: &mut Part, items: &mut ScannedItems) -> Result<Result<(), String>, Failure> {
+    async fn fill(&self, part: &mut ExportPart, items: &mut ScannedItems) -> Result<Result<(), String>, Failure> {
         let mut ended = Ok(());
         while part.bytes < self.part_bytes {
             match items.next().await {

@@ -18,14 +18,14 @@ pub(crate) struct FromTables<E> {
     /// How the tables are reached.
     pub(crate) connection: Connection,
     pub(crate) entry: EntryOf<E>,
-    pub(crate) which: Which,
+    pub(crate) which: SourceTables,
     /// Whether nothing but segments is delivered, because what is read of them is chosen.
     pub(crate) is_only: bool,
 }
 
 /// The tables whose items are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum SourceTables {
     /// All but the destination, into which they are copied.
     Others,
     /// The destination alone, from which they are deleted or in which they are updated.
@@ -42,7 +42,7 @@ impl<E> FromTables<E> {
     ) -> Result<Existing, Failure> {
         let refused = |words: String| Err(Failure::WrongUse(words));
         let own = &destination.name;
-        if self.which == Which::Destination && own != name {
+        if self.which == SourceTables::Destination && own != name {
             return refused(format!(
                 "this worker is for the items of {own}, and not for those of {name}: plan and work with the same name"
             ));
@@ -54,7 +54,7 @@ impl<E> FromTables<E> {
             _ => own == name && self.connection.profile == connection.profile,
         };
         // Emulators have the same ARNs.
-        if self.which == Which::Others && is_same && destination.settings.starts_with(&table.settings) {
+        if self.which == SourceTables::Others && is_same && destination.settings.starts_with(&table.settings) {
             return refused(format!("{name} and {own} are the same table: a copy needs two"));
         }
         Ok(table)

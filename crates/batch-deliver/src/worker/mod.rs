@@ -26,7 +26,7 @@ pub(crate) use self::delivering::Worker;
 #[cfg(feature = "distributed")]
 pub(crate) use self::export::Exporter;
 #[cfg(feature = "distributed")]
-pub(crate) use self::from_tables::{FromTables, Which};
+pub(crate) use self::from_tables::{FromTables, SourceTables};
 pub(crate) use self::plan::{Planned, interleaved, segments as planned_segments};
 #[cfg(feature = "distributed")]
 pub(crate) use self::serve::work;
