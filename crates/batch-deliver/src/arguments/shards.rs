@@ -178,7 +178,7 @@ pub(crate) struct OfSegments {
     #[arg(long, help = EXPORT, value_name = "DIR", conflicts_with_all = NOT_FOR_EXPORTS)]
     pub(crate) export: Option<Location>,
     /// Size of a part of an export, unpacked
-    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = size, requires = "export")]
+    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = size, conflicts_with_all = ["table", "queue"])]
     pub(crate) part_bytes: u64,
     #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with = "queue")]
     pub(crate) filter: Option<String>,

@@ -279,7 +279,7 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
             "--format must be json or dynamodb for an export",
         ),
         ("--export out", "--export needs --checkpoints <DIR>"),
-        ("--table items --part-bytes 1MB", "--export <DIR>"),
+        ("--table items --part-bytes 1MB", "cannot be used with"),
         ("--queue q --max-read-rate 5", "cannot be used with"),
         ("--queue q --name #a=b", "cannot be used with"),
         ("--table items --set a=:b", "--where <EXPRESSION>"),
