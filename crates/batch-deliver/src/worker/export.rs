@@ -53,6 +53,24 @@ struct ExportPart {
     lossy: u64,
 }
 
+/// Where the export of a segment is continued.
+struct SegmentJournal(Option<Continued>);
+
+impl SegmentJournal {
+    /// Keeps where the scan is continued after so many items.
+    fn keep(&mut self, written: u64, has_ended: bool) -> Result<(), ShardResult> {
+        let Some(journal) = &mut self.0 else { return Ok(()) };
+        block_in_place(|| journal.keep(written, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
+    }
+}
+
+impl Drop for SegmentJournal {
+    /// One in S3 has a runtime of its own, and a runtime may be dropped only where blocking is allowed.
+    fn drop(&mut self) {
+        block_in_place(|| self.0 = None);
+    }
+}
+
 impl Exporter {
     /// Creates the folders.
     pub(crate) fn checked(self) -> Result<Self, Failure> {
@@ -93,7 +111,9 @@ impl Exporter {
         let opened = scanning.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
         let opened = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
         let settled_before = opened.settled;
-        let (mut items, mut journal) = scanning.continued(Some(opened), stop).map_err(unreadable)?;
+        let continued = block_in_place(|| scanning.continued(Some(opened), stop));
+        let (mut items, journal) = continued.map_err(unreadable)?;
+        let mut journal = SegmentJournal(journal);
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
             // A part that is written again, because its checkpoint was not, has the same name.
@@ -104,11 +124,7 @@ impl Exporter {
                 part.lines.abandon().await;
             } else {
                 // A worker that has lost its shard must not replace the part of the next one, which has the same name.
-                let owned = match &mut journal {
-                    Some(journal) => keep(journal, written, false),
-                    None => Ok(()),
-                };
-                if let Err(taken) = owned {
+                if let Err(taken) = journal.keep(written, false) {
                     part.lines.abandon().await;
                     return Err(taken);
                 }
@@ -117,10 +133,8 @@ impl Exporter {
                 lossy += part.lossy;
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
-            if let Some(journal) = &mut journal {
-                // An end without the rest may come in the middle of a page, whose items are exported again.
-                keep(journal, written, is_last && ended.is_ok())?;
-            }
+            // An end without the rest may come in the middle of a page, whose items are exported again.
+            journal.keep(written, is_last && ended.is_ok())?;
             if is_last && lossy > 0 {
                 self.console.warn(&lossy_words(lossy));
             }
@@ -220,11 +234,6 @@ impl Exporter {
 
 fn unwritten(failure: &Failure) -> ShardResult {
     ShardResult::failed(STOPPED, failure.to_string())
-}
-
-/// Keeps where the scan is continued after so many items.
-fn keep(journal: &mut Continued, written: u64, has_ended: bool) -> Result<(), ShardResult> {
-    block_in_place(|| journal.keep(written, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
 }
 
 impl Attempts for Exporter {
