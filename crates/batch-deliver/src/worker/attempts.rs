@@ -37,7 +37,7 @@ pub(crate) trait Attempts: Sync {
                 let _ = self.console().emit(&event);
             }
             ShardResult::Failed { error, cause } => {
-                self.console().warn(&format!("the shard has failed: {error}: {cause}"))
+                self.console().warn(&format!("the shard has failed: {error}: {cause}"));
             }
         }
         answer
