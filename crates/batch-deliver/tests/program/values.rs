@@ -23,8 +23,8 @@ impl Pair {
     }
 
     fn load(&self, served: &Served, items: &[Value]) {
-        let lines: String = items.iter().map(|item| format!("{item}\n")).collect();
-        self.folder.write("items.jsonl", lines);
+        let lines: Vec<String> = items.iter().map(Value::to_string).collect();
+        self.folder.write("items.jsonl", lines.join("\n"));
         let load = format!(
             "load --table items --format dynamodb {} items.jsonl",
             served.arguments()
