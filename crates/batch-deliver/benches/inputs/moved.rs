@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::Delivery;
+use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_simulator::Queue;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use rand::rngs::Xoshiro256PlusPlus;
@@ -90,8 +91,8 @@ fn moved(options: &Options, count: u64, suffix: &str) {
     println!(
         "move{suffix} of {count} messages, {kills} kills: {:.1} s, {:.0} messages a second; lost {}, twice {twice}, at most {}; {} that \
          do not match are in the queue, {in_flight} hidden; peak of the memory {} MB",
-        (started.elapsed() - waited).as_secs_f64(),
-        count as f64 / (started.elapsed() - waited).as_secs_f64(),
+        started.elapsed().saturating_sub(waited).as_secs_f64(),
+        count as f64 / started.elapsed().saturating_sub(waited).as_secs_f64(),
         expected.len() - once.len(),
         WINDOW * u64::from(kills),
         from.len(),
@@ -169,7 +170,7 @@ fn fill(served: &Served, queue: &Queue, count: u64, is_fifo: bool) {
     };
     let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url());
     let delivery = if is_fifo {
-        delivery.map_target(|queue| queue.strict_order())
+        delivery.map_target(SqsQueue::strict_order)
     } else {
         delivery
     };
