@@ -248,8 +248,9 @@ async fn dead_letters_go_back_and_a_queue_is_drained() {
         .attribute_names(arn.clone());
     let arn = asked.send().await.unwrap().attributes.unwrap().remove(&arn).unwrap();
     let policy = json!({"deadLetterTargetArn": arn, "maxReceiveCount": "3"}).to_string();
-    let set = client.set_queue_attributes().queue_url(&url);
-    set.attributes(QueueAttributeName::RedrivePolicy, policy)
+    let change = client.set_queue_attributes().queue_url(&url);
+    change
+        .attributes(QueueAttributeName::RedrivePolicy, policy)
         .send()
         .await
         .unwrap();
