@@ -39,6 +39,8 @@ mod queues;
 mod resuming;
 mod sample;
 #[cfg(all(unix, feature = "distributed"))]
+mod segment_exports;
+#[cfg(all(unix, feature = "distributed"))]
 mod segments;
 mod served;
 #[cfg(feature = "s3")]

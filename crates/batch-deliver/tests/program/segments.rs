@@ -1,12 +1,8 @@
 //! Workers that deliver the segments of a table.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use aws_batch_simulator::{Capacity, InjectedFault, KeyType, TableOptions};
-use flate2::read::GzDecoder;
+use aws_batch_simulator::{InjectedFault, KeyType, TableOptions};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -17,17 +13,17 @@ use crate::bucket::Bucket;
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
-const ACTIVITY: &str = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+pub(crate) const ACTIVITY: &str = "arn:aws:states:us-east-1:000000000000:activity:deliver";
 
 /// A table with these items, another one, and a folder.
-struct Tables {
-    folder: Folder,
-    from: Served,
-    to: Served,
+pub(crate) struct Tables {
+    pub(crate) folder: Folder,
+    pub(crate) from: Served,
+    pub(crate) to: Served,
 }
 
 impl Tables {
-    fn new(count: u32, rate: f64) -> Self {
+    pub(crate) fn new(count: u32, rate: f64) -> Self {
         let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(rate));
         folder.write("items.jsonl", items(0..count));
         folder
@@ -37,7 +33,7 @@ impl Tables {
     }
 
     /// The shards of a plan of so many segments.
-    fn plan(&self, segments: u32) -> Vec<Value> {
+    pub(crate) fn plan(&self, segments: u32) -> Vec<Value> {
         let plan = format!(
             "plan --from-table items --segments {segments} {}",
             self.from.arguments()
@@ -73,14 +69,14 @@ fn worker(mut command: Command, activity: &Activity) -> Command {
     command
 }
 
-fn terminate(child: Child) -> Run {
+pub(crate) fn terminate(child: Child) -> Run {
     let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(status.unwrap().success());
     Run::from(child.wait_with_output().unwrap())
 }
 
 /// The sum of a count over so many shards, none of which has failed.
-fn sum(activity: &Activity, shards: usize, count: &str) -> u64 {
+pub(crate) fn sum(activity: &Activity, shards: usize, count: &str) -> u64 {
     let of_shard = |_| {
         let (operation, counts) = activity.answer();
         assert_eq!(operation, "SendTaskSuccess", "{counts}");
@@ -252,7 +248,7 @@ fn segments_that_are_not_for_the_worker_fail_and_nothing_is_written() {
     assert_eq!(tables.from.ids().len(), 50);
 }
 
-fn worker_of(command: Command, activity: &Activity) -> Child {
+pub(crate) fn worker_of(command: Command, activity: &Activity) -> Child {
     worker(command, activity).spawn().unwrap()
 }
 
@@ -391,159 +387,6 @@ fn segments_whose_workers_are_killed_again_and_again_are_complete_in_the_end() {
     println!("{twice} of {ITEMS} items were written twice by {kills} kills");
     assert!(twice <= kills * 11_000);
     assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
-}
-
-/// The ids in the parts of an export, and the number of parts.
-fn exported(folder: &Folder) -> (Vec<u32>, usize) {
-    let parts: Vec<_> = parts(folder).collect();
-    let of_part = |path: &PathBuf| {
-        let mut lines = String::new();
-        GzDecoder::new(File::open(path).unwrap())
-            .read_to_string(&mut lines)
-            .unwrap();
-        let id = |line: &str| {
-            let item: Value = serde_json::from_str(line).unwrap();
-            item["id"]["N"].as_str().unwrap().parse().unwrap()
-        };
-        lines.lines().map(id).collect::<Vec<u32>>()
-    };
-    let mut ids: Vec<u32> = parts.iter().flat_map(of_part).collect();
-    ids.sort_unstable();
-    (ids, parts.len())
-}
-
-/// The complete parts.
-fn parts(folder: &Folder) -> impl Iterator<Item = PathBuf> {
-    let files = folder.path("out").read_dir().into_iter().flatten();
-    let paths = files.map(|file| file.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|end| end == "gz"))
-}
-
-/// A worker that exports into the folder `out`, in parts of some 500 items.
-fn exporting(tables: &Tables, activity: &Activity) -> Child {
-    let mut command = tables.folder.command(&format!(
-        "worker --activity {ACTIVITY} --export out --part-bytes 30kB --checkpoints checkpoints"
-    ));
-    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
-    worker_of(command, activity)
-}
-
-#[test]
-fn segments_are_exported_in_parts_that_can_be_loaded() {
-    let tables = Tables::new(3_000, 1e6);
-    let file = json!({"input": "items.jsonl", "begin": 0, "end": 1});
-    let activity = Activity::new(tables.plan(2).into_iter().chain([file]));
-    let worker = exporting(&tables, &activity);
-    assert_eq!(sum(&activity, 2, "exported"), 3_000);
-    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Unreadable")));
-    terminate(worker).expect(130, "items.jsonl is no table: --export is for the segments of tables");
-    let (ids, parts) = exported(&tables.folder);
-    assert_eq!(ids, (0..3_000).collect::<Vec<_>>());
-    assert!((4..20).contains(&parts), "{parts}");
-    tables
-        .folder
-        .run(&format!("load --table items {} out/*.jsonl.gz", tables.to.arguments()))
-        .expect(0, "3,000 delivered");
-    assert_eq!(tables.to.items(), tables.from.items());
-    assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
-}
-
-#[test]
-fn an_export_whose_worker_is_killed_has_every_item_in_the_end() {
-    const ITEMS: u32 = 6_000;
-    let tables = Tables::new(ITEMS, 1e6);
-    tables
-        .from
-        .table
-        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
-    let shard = tables.plan(1);
-    for kill in 1..4 {
-        let activity = Activity::new(shard.clone());
-        let mut killed = exporting(&tables, &activity);
-        while parts(&tables.folder).count() < 2 * kill {
-            std::thread::yield_now();
-        }
-        killed.kill().unwrap();
-        killed.wait().unwrap();
-    }
-    tables.from.table.set_read_capacity(Capacity::unlimited());
-    let activity = Activity::new(shard);
-    let worker = exporting(&tables, &activity);
-    let (operation, counts) = activity.answer();
-    assert_eq!(operation, "SendTaskSuccess", "{counts}");
-    assert!(counts["settled_before"].as_u64() > Some(0), "{counts}");
-    terminate(worker);
-    let (mut ids, _) = exported(&tables.folder);
-    let lines = ids.len();
-    ids.dedup();
-    assert_eq!(ids, (0..ITEMS).collect::<Vec<_>>());
-    // Those of a page at most are exported again after each kill.
-    println!("{} of {ITEMS} items were exported twice by 3 kills", lines - ids.len());
-    assert!(lines - ids.len() <= 3 * 1_000, "{lines}");
-}
-
-#[test]
-fn values_that_plain_json_does_not_have_are_counted() {
-    let (folder, from) = (Folder::new(), Served::new(1e6));
-    let item = json!({"id": {"N": "1"}, "tags": {"SS": ["a"]}});
-    folder.write("items.jsonl", item.to_string());
-    folder
-        .run(&format!(
-            "load --table items --format dynamodb {} items.jsonl",
-            from.arguments()
-        ))
-        .expect(0, "1 delivered");
-    let tables = Tables {
-        folder,
-        from,
-        to: Served::new(1e6),
-    };
-    let activity = Activity::new(tables.plan(1));
-    let mut command = tables.folder.command(&format!(
-        "worker --activity {ACTIVITY} --export out --format json --checkpoints checkpoints"
-    ));
-    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
-    let worker = worker_of(command, &activity);
-    assert_eq!(sum(&activity, 1, "lossy"), 1);
-    terminate(worker).expect(130, "1 item has sets or binary values");
-}
-
-/// The part has the same name as that of the next worker, which has taken the checkpoint over.
-#[cfg(feature = "s3")]
-#[test]
-fn a_worker_that_has_lost_its_segment_does_not_replace_the_part_of_the_next_one() {
-    let (tables, bucket) = (Tables::new(6_000, 1e6), Bucket::new());
-    let shard = tables.plan(1);
-    tables
-        .from
-        .table
-        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
-    let activity = Activity::new(shard);
-    let mut command = tables.folder.command(&format!(
-        "worker --activity {ACTIVITY} --export out --checkpoints s3://b/checkpoints/"
-    ));
-    command
-        .env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint())
-        .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
-    let worker = worker_of(command, &activity);
-    let checkpoint = || bucket.objects("checkpoints/").pop();
-    let incomplete = || {
-        let mut files = tables.folder.path("out").read_dir().into_iter().flatten();
-        files.next().map(|file| file.unwrap().path())
-    };
-    let (key, part) = loop {
-        if let (Some((key, _)), Some(part)) = (checkpoint(), incomplete()) {
-            break (key, part.with_extension(""));
-        }
-        std::thread::yield_now();
-    };
-    std::fs::write(&part, "of the next one").unwrap();
-    bucket.put(&key, "of the next one");
-    tables.from.table.set_read_capacity(Capacity::unlimited());
-    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Interrupted")));
-    terminate(worker);
-    assert_eq!(std::fs::read_to_string(&part).unwrap(), "of the next one");
-    assert_eq!(tables.folder.path("out").read_dir().unwrap().count(), 1);
 }
 
 #[test]

@@ -1,0 +1,170 @@
+//! Workers that export the segments of a table.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::Child;
+
+use aws_batch_simulator::Capacity;
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+
+use crate::activity::Activity;
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
+use crate::program::Folder;
+use crate::segments::{ACTIVITY, Tables, sum, terminate, worker_of};
+use crate::served::Served;
+
+/// The ids in the parts of an export, and the number of parts.
+fn exported(folder: &Folder) -> (Vec<u32>, usize) {
+    let parts: Vec<_> = parts(folder).collect();
+    let of_part = |path: &PathBuf| {
+        let mut lines = String::new();
+        GzDecoder::new(File::open(path).unwrap())
+            .read_to_string(&mut lines)
+            .unwrap();
+        let id = |line: &str| {
+            let item: Value = serde_json::from_str(line).unwrap();
+            item["id"]["N"].as_str().unwrap().parse().unwrap()
+        };
+        lines.lines().map(id).collect::<Vec<u32>>()
+    };
+    let mut ids: Vec<u32> = parts.iter().flat_map(of_part).collect();
+    ids.sort_unstable();
+    (ids, parts.len())
+}
+
+/// The complete parts.
+fn parts(folder: &Folder) -> impl Iterator<Item = PathBuf> {
+    let files = folder.path("out").read_dir().into_iter().flatten();
+    let paths = files.map(|file| file.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "gz"))
+}
+
+/// A worker that exports into the folder `out`, in parts of some 500 items.
+fn exporting(tables: &Tables, activity: &Activity) -> Child {
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export out --part-bytes 30kB --checkpoints checkpoints"
+    ));
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
+    worker_of(command, activity)
+}
+
+#[test]
+fn segments_are_exported_in_parts_that_can_be_loaded() {
+    let tables = Tables::new(3_000, 1e6);
+    let file = json!({"input": "items.jsonl", "begin": 0, "end": 1});
+    let activity = Activity::new(tables.plan(2).into_iter().chain([file]));
+    let worker = exporting(&tables, &activity);
+    assert_eq!(sum(&activity, 2, "exported"), 3_000);
+    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Unreadable")));
+    terminate(worker).expect(130, "items.jsonl is no table: --export is for the segments of tables");
+    let (ids, parts) = exported(&tables.folder);
+    assert_eq!(ids, (0..3_000).collect::<Vec<_>>());
+    assert!((4..20).contains(&parts), "{parts}");
+    tables
+        .folder
+        .run(&format!("load --table items {} out/*.jsonl.gz", tables.to.arguments()))
+        .expect(0, "3,000 delivered");
+    assert_eq!(tables.to.items(), tables.from.items());
+    assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn an_export_whose_worker_is_killed_has_every_item_in_the_end() {
+    const ITEMS: u32 = 6_000;
+    let tables = Tables::new(ITEMS, 1e6);
+    tables
+        .from
+        .table
+        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
+    let shard = tables.plan(1);
+    for kill in 1..4 {
+        let activity = Activity::new(shard.clone());
+        let mut killed = exporting(&tables, &activity);
+        while parts(&tables.folder).count() < 2 * kill {
+            std::thread::yield_now();
+        }
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+    }
+    tables.from.table.set_read_capacity(Capacity::unlimited());
+    let activity = Activity::new(shard);
+    let worker = exporting(&tables, &activity);
+    let (operation, counts) = activity.answer();
+    assert_eq!(operation, "SendTaskSuccess", "{counts}");
+    assert!(counts["settled_before"].as_u64() > Some(0), "{counts}");
+    terminate(worker);
+    let (mut ids, _) = exported(&tables.folder);
+    let lines = ids.len();
+    ids.dedup();
+    assert_eq!(ids, (0..ITEMS).collect::<Vec<_>>());
+    // Those of a page at most are exported again after each kill.
+    println!("{} of {ITEMS} items were exported twice by 3 kills", lines - ids.len());
+    assert!(lines - ids.len() <= 3 * 1_000, "{lines}");
+}
+
+#[test]
+fn values_that_plain_json_does_not_have_are_counted() {
+    let (folder, from) = (Folder::new(), Served::new(1e6));
+    let item = json!({"id": {"N": "1"}, "tags": {"SS": ["a"]}});
+    folder.write("items.jsonl", item.to_string());
+    folder
+        .run(&format!(
+            "load --table items --format dynamodb {} items.jsonl",
+            from.arguments()
+        ))
+        .expect(0, "1 delivered");
+    let tables = Tables {
+        folder,
+        from,
+        to: Served::new(1e6),
+    };
+    let activity = Activity::new(tables.plan(1));
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export out --format json --checkpoints checkpoints"
+    ));
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint());
+    let worker = worker_of(command, &activity);
+    assert_eq!(sum(&activity, 1, "lossy"), 1);
+    terminate(worker).expect(130, "1 item has sets or binary values");
+}
+
+/// The part has the same name as that of the next worker, which has taken the checkpoint over.
+#[cfg(feature = "s3")]
+#[test]
+fn a_worker_that_has_lost_its_segment_does_not_replace_the_part_of_the_next_one() {
+    let (tables, bucket) = (Tables::new(6_000, 1e6), Bucket::new());
+    let shard = tables.plan(1);
+    tables
+        .from
+        .table
+        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
+    let activity = Activity::new(shard);
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export out --checkpoints s3://b/checkpoints/"
+    ));
+    command
+        .env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint())
+        .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+    let worker = worker_of(command, &activity);
+    let checkpoint = || bucket.objects("checkpoints/").pop();
+    let incomplete = || {
+        let mut files = tables.folder.path("out").read_dir().into_iter().flatten();
+        files.next().map(|file| file.unwrap().path())
+    };
+    let (key, part) = loop {
+        if let (Some((key, _)), Some(part)) = (checkpoint(), incomplete()) {
+            break (key, part.with_extension(""));
+        }
+        std::thread::yield_now();
+    };
+    std::fs::write(&part, "of the next one").unwrap();
+    bucket.put(&key, "of the next one");
+    tables.from.table.set_read_capacity(Capacity::unlimited());
+    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Interrupted")));
+    terminate(worker);
+    assert_eq!(std::fs::read_to_string(&part).unwrap(), "of the next one");
+    assert_eq!(tables.folder.path("out").read_dir().unwrap().count(), 1);
+}
