@@ -221,6 +221,10 @@ impl Exporter {
         Ok(ended)
     }
 
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(clippy::unused_async, reason = "with the feature it waits")
+    )]
     async fn lines(&self, name: &str) -> Result<Lines, Failure> {
         match self.folder.below(name) {
             Location::File(path) => Lines::file(Path::new(&path)),
