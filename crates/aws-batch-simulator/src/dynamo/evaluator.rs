@@ -8,6 +8,7 @@ use super::evaluation::{Evaluation, Failure, Setting, delete, put};
 use super::expressions::Expressions;
 use super::items::Write;
 use super::key::Schema;
+use super::query::Queried;
 use super::value::size_of_item;
 
 /// Evaluates changes, and the filters of scans. Those with expressions need the feature `expressions`.
@@ -72,6 +73,18 @@ impl Evaluator {
                 None => items,
             },
         )
+    }
+
+    /// What a query of these items, which have one partition key, returns.
+    #[cfg(feature = "expressions")]
+    pub(super) fn query(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Queried, Failure> {
+        self.expressions.query(schema, request, items)
+    }
+
+    #[cfg(not(feature = "expressions"))]
+    #[expect(clippy::unused_self, reason = "the same as with the feature")]
+    pub(super) fn query(&mut self, _: &Schema, _: &Value, _: &[Value]) -> Result<Queried, Failure> {
+        Err(Failure::Request(without_expressions()))
     }
 
     #[cfg(feature = "expressions")]

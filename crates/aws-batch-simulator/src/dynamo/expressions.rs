@@ -1,4 +1,4 @@
-//! Evaluates conditions and updates, and the filters and projections of scans.
+//! Evaluates conditions and updates, queries, and the filters and projections of scans.
 //!
 //! `dynoxide`, an emulator that is verified against the service, decides what expressions mean. It sees one item at a time, or those
 //! of a page: they are put into a table of its own in memory, the change or the scan is performed there, and its result is read.
@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use dynoxide::actions::create_table::{self, CreateTableRequest};
 use dynoxide::actions::delete_item::{self, DeleteItemRequest};
 use dynoxide::actions::put_item::{self, PutItemRequest};
+use dynoxide::actions::query::{self, QueryRequest};
 use dynoxide::actions::scan::{self, ScanRequest};
 use dynoxide::actions::transact_write_items::{self, TransactWriteItem, TransactWriteItemsRequest};
 use dynoxide::actions::update_item::{self, UpdateItemRequest};
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 use super::change::{Change, Kind};
 use super::evaluation::{Evaluation, Failure, Setting, delete, put};
 use super::key::Schema;
+use super::query::Queried;
 use super::value::size_of_item;
 use crate::wire::Refusal;
 
@@ -137,6 +139,57 @@ impl Expressions {
     }
 
     fn scan(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Vec<Value>, Failure> {
+        self.with(schema, items, |storage| {
+            let request: ScanRequest = read(serde_json::from_value(request.clone()))?;
+            match now(scan::execute(storage, request)) {
+                Ok(answer) => {
+                    let items = answer.items.unwrap_or_default().into_iter().map(serde_json::to_value);
+                    items
+                        .collect::<Result<_, _>>()
+                        .map_err(|error| unanswered(&error.to_string()))
+                }
+                Err(error) => failed(error).and(Err(unanswered("a scan has no condition"))),
+            }
+        })
+    }
+}
+
+/// Queries of the database.
+impl Expressions {
+    /// What a query of these items, which have one partition key, returns.
+    pub(super) fn query(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Queried, Failure> {
+        let mut request = request.clone();
+        request["TableName"] = TABLE.into();
+        request["ReturnConsumedCapacity"] = "TOTAL".into();
+        let answer = self.with(schema, items, |storage| {
+            let request: QueryRequest = read(serde_json::from_value(request))?;
+            match now(query::execute(storage, request)) {
+                Ok(answer) => Ok(answer),
+                Err(error) => failed(error).and(Err(unanswered("a query has no condition"))),
+            }
+        })?;
+        let units = answer
+            .consumed_capacity
+            .as_ref()
+            .map(|capacity| capacity.capacity_units);
+        let mut answer = serde_json::to_value(answer).map_err(|error| unanswered(&error.to_string()))?;
+        if let Some(members) = answer.as_object_mut() {
+            members.remove("ConsumedCapacity");
+        }
+        Ok(Queried {
+            answer,
+            units: units.unwrap_or_default(),
+        })
+    }
+
+    /// Does something with a database that has these items.
+    fn with<T>(
+        &mut self,
+        schema: &Schema,
+        items: &[Value],
+        work: impl FnOnce(&Storage) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        // A database in which something went wrong is not used again.
         let storage = match self.storage.take() {
             Some(storage) => storage,
             None => create(schema).map_err(|error| internal(&error))?,
@@ -146,23 +199,14 @@ impl Expressions {
             let put = storage.put_item_with_hash(TABLE, &partition, &sort, &item.to_string(), 0, "");
             put.map_err(|error| internal(&error))?;
         }
-        let request: ScanRequest = read(serde_json::from_value(request.clone()))?;
-        let answer = now(scan::execute(&storage, request));
+        let result = work(&storage);
         for item in items {
             let (partition, sort) = key_of(schema, item);
             let left = storage.delete_item(TABLE, &partition, &sort);
             left.map_err(|error| internal(&error))?;
         }
         self.storage = Some(storage);
-        match answer {
-            Ok(answer) => {
-                let items = answer.items.unwrap_or_default().into_iter().map(serde_json::to_value);
-                items
-                    .collect::<Result<_, _>>()
-                    .map_err(|error| unanswered(&error.to_string()))
-            }
-            Err(error) => failed(error).and(Err(unanswered("a scan has no condition"))),
-        }
+        result
     }
 }
 

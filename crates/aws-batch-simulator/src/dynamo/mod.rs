@@ -18,6 +18,7 @@ mod key;
 mod number;
 mod options;
 mod projection;
+mod query;
 mod request;
 mod scan;
 mod single;
@@ -63,6 +64,7 @@ pub(crate) fn operate(
         "DescribeTable" => describe::describe(tables, &body).into(),
         "GetItem" => get::get_item(tables, &body).into(),
         "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
+        "Query" => query::query(tables, &body).into(),
         "Scan" => scan::scan(tables, &body).into(),
         "TransactWriteItems" => transaction::write(tables, tokens, body, answered).into(),
         "UpdateItem" => single::write(tables, Kind::Update, body, answered).into(),

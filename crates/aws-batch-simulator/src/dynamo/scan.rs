@@ -14,13 +14,13 @@ use super::table::{Table, Tables};
 use super::throttling::throttled_read;
 use super::value::unexpected;
 use crate::admission::{Demand, Place, Throttle, ThroughputLimit};
-use crate::calls::{Cost, Verdict};
+use crate::calls::{Call, Cost, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 
 /// A page ends after this many bytes: 1 MB.
-const LARGEST_PAGE: usize = 1_048_576;
+pub(super) const LARGEST_PAGE: usize = 1_048_576;
 
 /// Segments of a scan at most.
 const MOST_SEGMENTS: u64 = 1_000_000;
@@ -46,12 +46,8 @@ pub(super) fn scan(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
     let requested = requested(&table, body)?;
     // Reads have no journal.
     let call = table.reads().call(&Answered::default());
-    if call.fault.replaces_answer().is_some() {
-        return match &call.fault {
-            InjectedFault::AccountLimit => Err(throttled_read(&table, of_table(ThroughputLimit::Account))),
-            fault if fault.is_throttle() => Err(exceeded(&table)),
-            fault => Ok(Outcome::Fault(fault.clone())),
-        };
+    if let Some(refused) = refused(&table, &call.fault) {
+        return refused;
     }
     let page = table.page(
         &requested.hashes,
@@ -69,14 +65,28 @@ pub(super) fn scan(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
         ),
         is_hot: page.items.iter().any(|item| table.is_hot_read(item)),
     };
-    let verdicts = table.reads().decide(&call, std::slice::from_ref(&cost));
-    match verdicts.first() {
-        Some(Verdict::Throttled(throttle)) => Err(throttled_read(&table, *throttle)),
+    let units = cost.demand.units;
+    charged(&table, &call, cost)?;
+    let answer = answer(&table, body, &requested, page, units)?;
+    Ok(Outcome::success(answer, &call.fault))
+}
+
+/// What a fault answers instead of the page, if it does.
+pub(super) fn refused(table: &Table, fault: &InjectedFault) -> Option<Result<Outcome, Refusal>> {
+    fault.replaces_answer()?;
+    Some(match fault {
+        InjectedFault::AccountLimit => Err(throttled_read(table, of_table(ThroughputLimit::Account))),
+        fault if fault.is_throttle() => Err(exceeded(table)),
+        fault => Ok(Outcome::Fault(fault.clone())),
+    })
+}
+
+/// Takes the cost of a page from the capacity for reads, if there is enough of it.
+pub(super) fn charged(table: &Table, call: &Call, cost: Cost) -> Result<(), Refusal> {
+    match table.reads().decide(call, &[cost]).first() {
+        Some(Verdict::Throttled(throttle)) => Err(throttled_read(table, *throttle)),
         Some(Verdict::Failed { .. }) => Err(Refusal::new("InternalServerError", "Internal server error").status(500)),
-        _ => {
-            let answer = answer(&table, body, &requested, page, cost.demand.units)?;
-            Ok(Outcome::success(answer, &call.fault))
-        }
+        _ => Ok(()),
     }
 }
 

@@ -13,6 +13,7 @@ use super::index::{Index, IndexOptions};
 use super::items::{Items, Page, Write, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
+use super::query::Queried;
 use crate::admission::{AdmissionControl, Demand, Provision};
 use crate::calls::{Call, Cost, Verdict};
 use crate::capacity::Capacity;
@@ -262,6 +263,11 @@ impl Table {
     /// The items of a page that the filter of the request holds for, with the attributes of its projection.
     pub(super) fn select(&self, request: &Value, items: Vec<Value>) -> Result<Vec<Value>, Failure> {
         self.state().evaluator.select(self.schema(), request, items)
+    }
+
+    /// What a query of these items returns.
+    pub(super) fn query(&self, request: &Value, items: &[Value]) -> Result<Queried, Failure> {
+        self.state().evaluator.query(self.schema(), request, items)
     }
 
     /// The description of the capacity for reads.
