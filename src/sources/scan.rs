@@ -21,7 +21,7 @@ const SEGMENTS: u32 = 8;
 /// Segments of a scan at most. From the API reference of `Scan`.
 const MAX_SEGMENTS: u32 = 1_000_000;
 
-/// Reads all items of a DynamoDB table, or those that a filter holds for.
+/// Reads all items of a DynamoDB table or of an index, those of one partition key, or those that a filter holds for.
 ///
 /// The [module](super) tells what it promises.
 ///
@@ -42,11 +42,33 @@ pub struct Scan {
 impl Scan {
     /// Of the table with this name or ARN.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self::with(client, table.into(), SEGMENTS, None)
+    }
+
+    /// Of the items of one partition key, for which this key condition expression of DynamoDB holds, by `Query`: it costs the read
+    /// units of these items alone. They are read in one segment, in the order of the sort key.
+    ///
+    /// ```no_run
+    /// # use aws_batch_delivery::sources::Scan;
+    /// # use aws_sdk_dynamodb::types::AttributeValue;
+    /// # fn example(client: aws_sdk_dynamodb::Client) -> Scan {
+    /// Scan::query(client, "orders", "customer = :customer AND begins_with(placed, :year)")
+    ///     .value(":customer", AttributeValue::S("c-17".into()))
+    ///     .value(":year", AttributeValue::S("2026".into()))
+    /// # }
+    /// ```
+    pub fn query(client: Client, table: impl Into<String>, key_condition: impl Into<String>) -> Self {
+        Self::with(client, table.into(), 1, Some(key_condition.into()))
+    }
+
+    fn with(client: Client, table: String, segments: u32, key_condition: Option<String>) -> Self {
         Self {
             client,
             request: PageRequest {
-                table: table.into(),
-                segments: SEGMENTS,
+                table,
+                index: None,
+                key_condition,
+                segments,
                 is_consistent: false,
                 filter: None,
                 projection: None,
@@ -60,14 +82,25 @@ impl Scan {
         }
     }
 
+    /// Reads this index of the table: its items, with the attributes that it has, at the read capacity of the index.
+    #[must_use]
+    pub fn index(mut self, name: impl Into<String>) -> Self {
+        self.request.index = Some(name.into());
+        self
+    }
+
     /// In how many segments the table is divided. Pages of up to [`concurrency`](DeliveryOptions::concurrency) segments are read at
     /// the same time, and as many wait in memory when the items are not taken. Default: 8.
     ///
     /// # Panics
-    /// When it is 0 or above 1,000,000, the limit of the service.
+    /// When it is 0 or above 1,000,000, the limit of the service, and for a [query](Self::query), which has one segment.
     #[must_use]
     #[track_caller]
     pub fn segments(mut self, segments: u32) -> Self {
+        assert!(
+            self.request.key_condition.is_none(),
+            "the items of one partition key are not divided into segments"
+        );
         assert!(
             (1..=MAX_SEGMENTS).contains(&segments),
             "the segments must be from 1 to {MAX_SEGMENTS}, but are {segments}"
@@ -153,15 +186,24 @@ impl Scan {
     }
 
     /// Continues where an earlier scan of the table has ended, in as many segments as that one. The filter and the projection may be
-    /// others.
+    /// others, a key condition must be the same.
+    ///
+    /// # Panics
+    /// When the position of a scan in several segments is given to a [query](Self::query).
     #[must_use]
+    #[track_caller]
     pub fn from_position(mut self, position: ScanPosition) -> Self {
-        self.request.segments = position.segments();
+        let segments = position.segments();
+        assert!(
+            self.request.key_condition.is_none() || segments == 1,
+            "a position in {segments} segments is none of the items of one partition key"
+        );
+        self.request.segments = segments;
         self.start = Some(position);
         self
     }
 
-    /// The items, in no particular order.
+    /// The items, in no particular order; those of a [query](Self::query) in the order of the sort key.
     ///
     /// # Panics
     /// When there is no current tokio runtime.
@@ -169,7 +211,8 @@ impl Scan {
         ScannedItems::new(self.client, self.request, self.options, self.page_items, self.start)
     }
 
-    /// How many items there are for which the filter holds, without their contents; a projection does not matter. It costs the same read units as reading them.
+    /// How many items there are for which the filter holds, without their contents; a projection does not matter. It costs the same
+    /// read units as reading them.
     ///
     /// # Errors
     /// When a page could not be read.
@@ -180,10 +223,9 @@ impl Scan {
         self.request.is_count = true;
         if self.request.projection.take().is_some() {
             // A call with a placeholder that is in no expression is refused.
-            let filter = self.request.filter.clone().unwrap_or_default();
-            self.request
-                .names
-                .retain(|placeholder, _| has_word(&filter, placeholder));
+            let left = [self.request.filter.clone(), self.request.key_condition.clone()];
+            let is_left = |placeholder: &str| left.iter().flatten().any(|text| has_word(text, placeholder));
+            self.request.names.retain(|placeholder, _| is_left(placeholder));
         }
         let mut items = self.items();
         let progress = items.progress();
@@ -207,6 +249,7 @@ impl fmt::Debug for Scan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scan")
             .field("segments", &self.request.segments)
+            .field("is_query", &self.request.key_condition.is_some())
             .field("is_consistent", &self.request.is_consistent)
             .field("page_items", &self.page_items)
             .field("options", &self.options)

@@ -13,6 +13,7 @@ mod model;
 mod outcomes;
 #[path = "../support/paused.rs"]
 mod paused;
+mod queries;
 mod races;
 mod reports;
 mod transactions;

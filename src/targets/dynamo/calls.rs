@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::operation::RequestId;
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
 use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
+use aws_sdk_dynamodb::operation::query::{QueryError, QueryOutput};
 use aws_sdk_dynamodb::operation::scan::{ScanError, ScanOutput};
 use aws_sdk_dynamodb::types::{ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
@@ -117,8 +118,48 @@ impl Calls {
             .client
             .scan()
             .table_name(&asked.table)
+            .set_index_name(asked.index.clone())
             .set_segment(in_i32(read.segment))
             .set_total_segments(in_i32(asked.segments))
+            .set_exclusive_start_key(read.after.clone())
+            .set_limit(read.limit)
+            .set_consistent_read(asked.is_consistent.then_some(true))
+            .set_filter_expression(asked.filter.clone())
+            .set_projection_expression(asked.projection.clone())
+            .set_expression_attribute_names((!asked.names.is_empty()).then(|| asked.names.clone()))
+            .set_expression_attribute_values((!asked.values.is_empty()).then(|| asked.values.clone()))
+            .set_select(asked.select())
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let result = in_span(request, &span, RequestId::request_id).await;
+        if let Ok(output) = &result {
+            let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
+            span.record("aws.dynamodb.consumed_capacity", units);
+        }
+        result
+    }
+
+    /// Makes one call that reads a page of the items of one partition key, and asks for the consumed capacity.
+    pub(super) async fn query(
+        &self,
+        asked: &PageRequest,
+        key_condition: &str,
+        read: &PageRead,
+    ) -> Result<QueryOutput, SdkError<QueryError, HttpResponse>> {
+        let span = request_span!(
+            "DynamoDB",
+            "Query",
+            db.system.name = "aws.dynamodb",
+            db.operation.name = "Query",
+            aws.dynamodb.table_names = short_name(&asked.table),
+            aws.dynamodb.consumed_capacity = Empty,
+        );
+        let call = self
+            .client
+            .query()
+            .table_name(&asked.table)
+            .set_index_name(asked.index.clone())
+            .key_condition_expression(key_condition)
             .set_exclusive_start_key(read.after.clone())
             .set_limit(read.limit)
             .set_consistent_read(asked.is_consistent.then_some(true))

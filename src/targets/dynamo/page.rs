@@ -1,4 +1,4 @@
-//! A page of a scan: what it asks for, and what it has.
+//! A page of a scan or a query: what it asks for, and what it has.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,11 +7,15 @@ use aws_sdk_dynamodb::types::{AttributeValue, Select};
 
 use super::Attributes;
 
-/// What every page of a scan asks for.
+/// What every page of a scan or a query asks for.
 #[derive(Clone)]
 pub(crate) struct PageRequest {
     /// The table's name or ARN.
     pub(crate) table: String,
+    /// The index that is read instead of the table itself.
+    pub(crate) index: Option<String>,
+    /// Only the items of one partition key are read, for which this expression holds.
+    pub(crate) key_condition: Option<String>,
     /// In how many segments the table is read.
     pub(crate) segments: u32,
     pub(crate) is_consistent: bool,

@@ -1,10 +1,11 @@
-//! The pages of one table, each of which is an entry: a call reads one page.
+//! The pages of one table or index, each of which is an entry: a call reads one page.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, TableDescription};
 use tracing::debug;
@@ -47,9 +48,10 @@ impl Pages {
     async fn describe(&self) -> Result<TableFigures, LookupError> {
         let output = self.calls.describe(&self.request.table).await.map_err(classify)?;
         let table = output.table();
+        let index = self.request.index.as_deref();
         Ok(TableFigures {
-            throughput: table.and_then(throughput::of_reads),
-            item_bytes: table.and_then(item_bytes),
+            throughput: table.and_then(|table| throughput::of_reads(table, index)),
+            item_bytes: table.and_then(|table| item_bytes(table, index)),
         })
     }
 
@@ -104,7 +106,7 @@ impl BatchTarget for Pages {
             let fault = Fault::new("a call reads one page");
             return (Answer::Whole(Verdict::Refused(fault)), None);
         };
-        match self.calls.scan(&self.request, read).await {
+        match self.page(read).await {
             Ok(output) if is_answer(&output, self.request.is_count) => {
                 let page = page(output);
                 let units = page.units;
@@ -115,15 +117,43 @@ impl BatchTarget for Pages {
                 let fault = Fault::new("an answer without items");
                 (Answer::Whole(Verdict::Rejected(Rejection::Unanswered, fault)), None)
             }
-            Err(error) => (final_answer(throttling::of_call(error)), None),
+            Err(answer) => (final_answer(answer), None),
         }
     }
 }
 
+impl Pages {
+    async fn page(&self, read: &PageRead) -> Result<ScanOutput, Answer> {
+        let request = &self.request;
+        match &request.key_condition {
+            None => self.calls.scan(request, read).await.map_err(throttling::of_call),
+            Some(condition) => {
+                let output = self.calls.query(request, condition, read).await;
+                output.map(alike).map_err(throttling::of_call)
+            }
+        }
+    }
+}
+
+/// What a query returns is what a scan returns.
+fn alike(output: QueryOutput) -> ScanOutput {
+    ScanOutput::builder()
+        .set_items(output.items)
+        .count(output.count)
+        .scanned_count(output.scanned_count)
+        .set_last_evaluated_key(output.last_evaluated_key)
+        .set_consumed_capacity(output.consumed_capacity)
+        .build()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "an average")]
-fn item_bytes(table: &TableDescription) -> Option<f64> {
-    let items = table.item_count().filter(|items| *items > 0)?;
-    let bytes = table.table_size_bytes().filter(|bytes| *bytes > 0)?;
+fn item_bytes(table: &TableDescription, index: Option<&str>) -> Option<f64> {
+    let (items, bytes) = match throughput::global(table, index) {
+        None => (table.item_count(), table.table_size_bytes()),
+        Some(index) => (index.item_count(), index.index_size_bytes()),
+    };
+    let items = items.filter(|items| *items > 0)?;
+    let bytes = bytes.filter(|bytes| *bytes > 0)?;
     Some(bytes as f64 / items as f64)
 }
 
@@ -136,7 +166,7 @@ fn final_answer(answer: Answer) -> Answer {
     }
 }
 
-/// Whether the output is that of a scan. An answer that lost its body looks like the end of the segment.
+/// Whether the output is that of a scan or a query. An answer that lost its body looks like the end of the segment.
 fn is_answer(output: &ScanOutput, is_count: bool) -> bool {
     output.items.is_some() || is_count && (output.scanned_count > 0 || output.consumed_capacity.is_some())
 }
@@ -168,14 +198,15 @@ impl fmt::Debug for Pages {
 mod tests {
     use std::collections::HashMap;
 
-    use super::super::testing::client;
+    use super::super::testing::{client, text};
     use super::*;
     use crate::targets::recording::Recorder;
 
-    async fn read(body: &'static str, is_count: bool) -> (Answer, Option<Page>) {
-        let recorder = Recorder::answering(200, body);
-        let request = PageRequest {
+    fn request(is_count: bool) -> PageRequest {
+        PageRequest {
             table: "orders".into(),
+            index: None,
+            key_condition: None,
             segments: 1,
             is_consistent: false,
             filter: None,
@@ -183,9 +214,13 @@ mod tests {
             names: HashMap::new(),
             values: HashMap::new(),
             is_count,
-        };
+        }
+    }
+
+    async fn read(body: &'static str, is_count: bool) -> (Answer, Option<Page>) {
+        let recorder = Recorder::answering(200, body);
         let read = PageRead::new(0, None, None, 1);
-        let answer = Pages::new(client(&recorder), request)
+        let answer = Pages::new(client(&recorder), request(is_count))
             .send(std::slice::from_ref(&read))
             .await;
         assert!(!recorder.only_request().body.contains("Segment"));
@@ -231,5 +266,29 @@ mod tests {
         let page = page.unwrap();
         assert!(page.last.is_some());
         assert_eq!((page.count, page.scanned), (0, 9));
+    }
+
+    #[tokio::test]
+    async fn a_page_of_one_partition_key_is_queried_in_the_index() {
+        let recorder = Recorder::answering(200, r#"{"Items":[],"Count":0,"ScannedCount":0}"#);
+        let request = PageRequest {
+            index: Some("by_customer".into()),
+            key_condition: Some("customer = :c".into()),
+            ..request(false)
+        };
+        let after = HashMap::from([("id".to_owned(), text("a")), ("customer".to_owned(), text("b"))]);
+        let read = PageRead::new(0, Some(after), Some(7), 1);
+        let answer = Pages::new(client(&recorder), request).send(&[read]).await;
+        assert!(is_accepted(&answer), "{answer:?}");
+        let sent = recorder.only_request();
+        assert_eq!(sent.operation, "DynamoDB_20120810.Query");
+        for member in [
+            r#""IndexName":"by_customer""#,
+            r#""KeyConditionExpression":"customer = :c""#,
+            r#""Limit":7"#,
+            r#""customer":{"S":"b"}"#,
+        ] {
+            assert!(sent.body.contains(member), "{}", sent.body);
+        }
     }
 }

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::operation::scan::ScanError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -35,7 +36,8 @@ macro_rules! throttled {
 }
 
 throttled! {
-    BatchGetItemError BatchWriteItemError DeleteItemError PutItemError ScanError TransactWriteItemsError UpdateItemError
+    BatchGetItemError BatchWriteItemError DeleteItemError PutItemError QueryError ScanError TransactWriteItemsError
+    UpdateItemError
 }
 
 /// The meaning of a failed call for its entries, with the limits that it has exceeded.

@@ -36,9 +36,40 @@ pub(super) fn described(table: &TableDescription) -> Option<f64> {
         .reduce(f64::min)
 }
 
-/// Read units per second of the table alone, which is what a scan of it reads.
-pub(super) fn of_reads(table: &TableDescription) -> Option<f64> {
-    let described = Announced {
+/// Read units per second of the table alone, or of this index of it. A local index reads with the capacity of its table.
+pub(super) fn of_reads(table: &TableDescription, index: Option<&str>) -> Option<f64> {
+    let described = global(table, index).map_or_else(|| reads_of_table(table), reads_of_index);
+    described.units(is_on_demand(table))
+}
+
+/// The global index of this name.
+pub(super) fn global<'a>(
+    table: &'a TableDescription,
+    name: Option<&str>,
+) -> Option<&'a GlobalSecondaryIndexDescription> {
+    let name = name?;
+    table
+        .global_secondary_indexes()
+        .iter()
+        .find(|index| index.index_name() == Some(name))
+}
+
+fn reads_of_index(index: &GlobalSecondaryIndexDescription) -> Announced {
+    Announced {
+        provisioned: index
+            .provisioned_throughput()
+            .and_then(ProvisionedThroughputDescription::read_capacity_units),
+        warm: index
+            .warm_throughput()
+            .and_then(GlobalSecondaryIndexWarmThroughputDescription::read_units_per_second),
+        most: index
+            .on_demand_throughput()
+            .and_then(OnDemandThroughput::max_read_request_units),
+    }
+}
+
+fn reads_of_table(table: &TableDescription) -> Announced {
+    Announced {
         provisioned: table
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::read_capacity_units),
@@ -48,8 +79,7 @@ pub(super) fn of_reads(table: &TableDescription) -> Option<f64> {
         most: table
             .on_demand_throughput()
             .and_then(OnDemandThroughput::max_read_request_units),
-    };
-    described.units(is_on_demand(table))
+    }
 }
 
 fn is_on_demand(table: &TableDescription) -> bool {
@@ -141,14 +171,32 @@ mod tests {
     fn reads_have_a_throughput_of_their_own() {
         let reads = ProvisionedThroughputDescription::builder().read_capacity_units(300);
         let table = TableDescription::builder().provisioned_throughput(reads.write_capacity_units(700).build());
-        assert_eq!(of_reads(&table.build()), Some(300.0));
+        assert_eq!(of_reads(&table.build(), None), Some(300.0));
         let warmed = TableWarmThroughputDescription::builder().read_units_per_second(12_000);
         let table = TableDescription::builder()
             .billing_mode_summary(on_demand())
             .warm_throughput(warmed.build());
-        assert_eq!(of_reads(&table.clone().build()), Some(12_000.0));
+        assert_eq!(of_reads(&table.clone().build(), None), Some(12_000.0));
         let most = OnDemandThroughput::builder().max_read_request_units(900).build();
-        assert_eq!(of_reads(&table.on_demand_throughput(most).build()), Some(900.0));
+        assert_eq!(of_reads(&table.on_demand_throughput(most).build(), None), Some(900.0));
+    }
+
+    #[test]
+    fn a_global_index_is_read_with_its_own_capacity_and_a_local_one_with_that_of_its_table() {
+        let reads = |units| {
+            ProvisionedThroughputDescription::builder()
+                .read_capacity_units(units)
+                .build()
+        };
+        let index = GlobalSecondaryIndexDescription::builder()
+            .index_name("by_customer")
+            .provisioned_throughput(reads(40));
+        let table = TableDescription::builder()
+            .provisioned_throughput(reads(300))
+            .global_secondary_indexes(index.build())
+            .build();
+        assert_eq!(of_reads(&table, Some("by_customer")), Some(40.0));
+        assert_eq!(of_reads(&table, Some("by_date")), Some(300.0));
     }
 
     #[test]
