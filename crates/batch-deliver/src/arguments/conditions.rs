@@ -80,6 +80,11 @@ impl Matching {
         }
     }
 
+    /// Whether items of one partition key are meant.
+    pub(crate) fn is_of_one_key(&self) -> bool {
+        self.scanning.key_condition.is_some()
+    }
+
     /// What is read of a table: the items for which the expression holds, or all.
     pub(crate) fn reads(&self, table: &str, condition: &Condition) -> TableReads {
         let Condition { names, values, .. } = condition;

@@ -9,6 +9,9 @@ use crate::source::TableReads;
 
 const FILTER: &str = "Only the items for which this holds: '#year < :until AND attribute_exists(info)'";
 
+const KEY_CONDITION: &str =
+    "Only the items of one partition key: '#customer = :customer AND begins_with(placed, :year)'";
+
 const PROJECT: &str = "Only these attributes: 'title, #year, info.rating'";
 
 #[derive(Debug, Args)]
@@ -62,6 +65,8 @@ pub(crate) struct WritePrice {
 /// How a table is read, below the heading of what is read.
 #[derive(Debug, Args)]
 pub(crate) struct Scanning {
+    #[arg(long, help = KEY_CONDITION, value_name = "EXPRESSION", conflicts_with = "segments")]
+    pub(super) key_condition: Option<String>,
     /// Read the table in so many segments
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     segments: u32,
@@ -95,12 +100,13 @@ impl Scanning {
     ) -> TableReads {
         TableReads {
             table: table.to_owned(),
+            key_condition: self.key_condition.clone(),
             filter: filter.map(ToOwned::to_owned),
             project: None,
             names: names.into_iter().collect(),
             values: values.into_iter().collect(),
             is_consistent: false,
-            segments: self.segments,
+            segments: if self.key_condition.is_some() { 1 } else { self.segments },
             max_rate: self.max_read_rate,
         }
     }

@@ -215,6 +215,7 @@ impl OfSegments {
     pub(crate) fn reads(&self) -> TableReads {
         TableReads {
             table: String::new(),
+            key_condition: None,
             filter: self.filter.clone(),
             project: None,
             names: self.placeholders.names.iter().cloned().collect(),

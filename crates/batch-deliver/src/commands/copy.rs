@@ -28,14 +28,13 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let (from, to) = arguments.sides.connections(&arguments.service);
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::if_filled(&arguments.service, simulated, &console);
-    let filter = arguments.reads.filter.as_deref();
-    let source = table(&arguments.from, &from, simulation.as_ref(), key.as_ref(), filter).await?;
+    let source = table(&reads, &from, simulation.as_ref(), key.as_ref()).await?;
     let key = needed(source.key())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
-        let told = Told::by(&source, &reads)?;
+        let told = Told::by(&source, &reads).await?;
         let estimate = Estimate {
-            words: told.words(&reads),
+            words: told.words.clone(),
             items: told.items,
             bytes: Some(told.bytes),
             read_units: told.read_units,

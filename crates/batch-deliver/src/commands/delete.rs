@@ -13,7 +13,8 @@ use crate::source::{Input, Storage, described};
 
 /// Deletes the items of the inputs.
 pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
-    if arguments.all || arguments.matching.filter.is_some() {
+    let matching = &arguments.matching;
+    if arguments.all || matching.filter.is_some() || matching.is_of_one_key() {
         return Box::pin(matching::delete(arguments)).await;
     }
     let ToDelete {

@@ -26,9 +26,13 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     let simulation = Simulation::of_source(&arguments.service, simulated, &console)?;
     let names = [arguments.from.as_str(), arguments.to.as_str()];
     let (from, to) = arguments.sides.connections(&arguments.service);
-    let (simulation, filter) = (simulation.as_ref(), arguments.reads.filter.as_deref());
-    let first = table(names[0], &from, simulation, key.as_ref(), filter).await?;
-    let second = table(names[1], &to, simulation, key.as_ref(), filter).await?;
+    let reads = |name: &str| {
+        let reads = arguments.reads.of(name, arguments.projection.project.as_deref());
+        reads.checked()
+    };
+    let both = [reads(names[0])?, reads(names[1])?];
+    let first = table(&both[0], &from, simulation.as_ref(), key.as_ref()).await?;
+    let second = table(&both[1], &to, simulation.as_ref(), key.as_ref()).await?;
     let key = needed(first.key())?;
     let other = needed(second.key())?;
     if key != other {
@@ -37,21 +41,16 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
             "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
         )));
     }
-    let reads = |name: &str| {
-        let reads = arguments.reads.of(name, arguments.projection.project.as_deref());
-        reads.checked()
-    };
     if arguments.dry_run {
-        let sides = [(reads(names[0])?, &first), (reads(names[1])?, &second)];
-        return dry_run(&sides, arguments.price.read_price, &console);
+        return dry_run(&both, [&first, &second], arguments.price.read_price, &console).await;
     }
     print_warnings(console.clone());
     let stop = Stop::default();
     stop.on_interrupt(console.clone());
     let started = Instant::now();
     let mut scans = Vec::new();
-    for (name, table) in names.into_iter().zip([first, second]) {
-        let reads = reads(name)?.including(key.attributes().map(|attribute| attribute.name.as_str()));
+    for (reads, table) in both.into_iter().zip([first, second]) {
+        let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
         scans.push(reads.scan_from(table.client, stop.token.clone(), None).items());
     }
     let progress: Vec<_> = scans.iter().map(ScannedItems::progress).collect();
@@ -114,11 +113,16 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
 }
 
 /// Says what a comparison is about.
-fn dry_run(sides: &[(TableReads, &Existing)], read_price: Option<f64>, console: &Console) -> Result<Outcome, Failure> {
+async fn dry_run(
+    sides: &[TableReads],
+    tables: [&Existing; 2],
+    read_price: Option<f64>,
+    console: &Console,
+) -> Result<Outcome, Failure> {
     let (mut told, mut words) = (Vec::new(), Vec::new());
-    for (reads, table) in sides {
-        let of_table = Told::by(table, reads)?;
-        words.push(of_table.words(reads));
+    for (reads, table) in sides.iter().zip(tables) {
+        let of_table = Told::by(table, reads).await?;
+        words.push(of_table.words.clone());
         told.push(of_table);
     }
     let estimate = Estimate {

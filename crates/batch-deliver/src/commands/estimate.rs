@@ -20,6 +20,8 @@ pub(super) struct Told {
     pub(super) bytes: u64,
     /// Read units of a scan of all of them.
     pub(super) read_units: f64,
+    /// What is said of them.
+    pub(super) words: String,
 }
 
 /// The items that a command is about, and what it takes.
@@ -38,40 +40,51 @@ pub(super) struct Estimate {
 }
 
 impl Told {
-    /// By the description of the table.
-    pub(super) fn by(table: &Existing, reads: &TableReads) -> Result<Self, Failure> {
+    /// By the description of the table. The items of one partition key are counted.
+    pub(super) async fn by(table: &Existing, reads: &TableReads) -> Result<Self, Failure> {
         let Some((items, bytes)) = table.size() else {
             return Err(Failure::WrongUse(format!(
                 "dynamodb:DescribeTable is not permitted, so how many items {} has is not known without reading it",
                 reads.table
             )));
         };
+        if reads.key_condition.is_some() {
+            let counted_items = reads.count(table.client.clone()).await?;
+            return Ok(Self {
+                items: counted_items.items,
+                bytes: bytes.checked_div(items).unwrap_or_default() * counted_items.items,
+                read_units: counted_items.units,
+                words: format!(
+                    "{} of {}, counted with {} read units",
+                    counted(counted_items.items, "item"),
+                    reads.table,
+                    rate(counted_items.units)
+                ),
+            });
+        }
         let units = bytes.div_ceil(READ_UNIT) * if reads.is_consistent { 2 } else { 1 };
+        let before_filter = if reads.filter.is_some() {
+            " before the filter"
+        } else {
+            ""
+        };
         #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
         Ok(Self {
             items,
             bytes,
             read_units: units as f64,
+            words: format!(
+                "{} has about {}{before_filter}, {}, as of up to six hours ago",
+                reads.table,
+                counted(items, "item"),
+                size(bytes),
+            ),
         })
     }
 
     /// The write units of so many items of the average size.
     pub(super) fn write_units(&self, items: u64) -> u64 {
         write_units(items, (self.items, self.bytes))
-    }
-
-    pub(super) fn words(&self, reads: &TableReads) -> String {
-        let before_filter = if reads.filter.is_some() {
-            " before the filter"
-        } else {
-            ""
-        };
-        format!(
-            "{} has about {}{before_filter}, {}, as of up to six hours ago",
-            reads.table,
-            counted(self.items, "item"),
-            size(self.bytes),
-        )
     }
 }
 

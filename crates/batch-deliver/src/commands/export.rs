@@ -37,18 +37,11 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         .reads
         .of(&arguments.table, arguments.projection.project.as_deref());
     let reads = reads.checked()?;
-    let table = table(
-        &arguments.table,
-        &connection,
-        simulation.as_ref(),
-        key.as_ref(),
-        reads.filter.as_deref(),
-    )
-    .await?;
+    let table = table(&reads, &connection, simulation.as_ref(), key.as_ref()).await?;
     if arguments.dry_run {
-        let told = Told::by(&table, &reads)?;
+        let told = Told::by(&table, &reads).await?;
         let estimate = Estimate {
-            words: told.words(&reads),
+            words: told.words,
             items: told.items,
             bytes: Some(told.bytes),
             read_units: told.read_units,

@@ -14,10 +14,10 @@ use crate::format::{Item, Key, Writes};
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{
-    self, Access, BatchTarget, Change, Destination, DynamoTable, Existing, ItemWrite, PaceOptions, Settings,
+    self, Access, BatchTarget, Change, Destination, DynamoTable, Existing, Expressions, ItemWrite, PaceOptions,
+    Settings,
 };
-use crate::source::{Flaw, TableReads, unread};
-use crate::stop::Stop;
+use crate::source::{Flaw, TableReads};
 
 /// Deletes the items.
 pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
@@ -65,7 +65,8 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
         .checked()?;
     let items = Items::of(&from, reads, &matching.simulation, Verb::Update).await?;
     if from.common.dry_run {
-        let write = ItemWrite::update(Item::new(), &expression).condition(&filter);
+        let change = Change::Update(items.key.clone(), expression.clone());
+        let write = expressions(&condition, change, filter).complete(ItemWrite::update(Item::new(), &expression));
         let writes = sink::item_writes(items.destination().await?)?.target;
         return items.dry_run(&matching, writes.units(&write)).await;
     }
@@ -91,10 +92,20 @@ pub(super) fn written(
     change: Change,
     filter: String,
 ) -> impl Fn(Item) -> Result<ItemWrite, Flaw> + Send + Sync + use<> {
-    let mut expressions = condition.expressions(change);
-    expressions.condition = Some(filter);
+    let expressions = expressions(condition, change, filter);
     let writes = Writes::puts(None);
     move |item| expressions.write(writes.of(item)?)
+}
+
+/// The change on the condition that the expression holds, with the placeholders that are in one of both.
+fn expressions(condition: &Condition, change: Change, filter: String) -> Expressions {
+    let mut expressions = condition.expressions(change);
+    expressions.keep(&match &expressions.change {
+        Change::Update(_, update) => format!("{update} {filter}"),
+        Change::Put | Change::Delete(_) => filter.clone(),
+    });
+    expressions.condition = Some(filter);
+    expressions
 }
 
 /// What is done with the items.
@@ -143,8 +154,7 @@ impl<'a> Items<'a> {
         let console = common.output.console();
         let simulation = Simulation::of_source(&common.service, simulated, &console)?;
         let (connection, key) = (Connection::from(&common.service), &arguments.items.key);
-        let filter = reads.filter.as_deref();
-        let table = table(&arguments.table, &connection, simulation.as_ref(), key.as_ref(), filter).await?;
+        let table = table(&reads, &connection, simulation.as_ref(), key.as_ref()).await?;
         let key = needed(key.clone().or_else(|| table.key()))?;
         let names = key.attributes().map(|attribute| attribute.name.as_str());
         Ok(Self {
@@ -169,7 +179,7 @@ impl<'a> Items<'a> {
                 self.verb.nothing()
             )));
         }
-        let count = match (&self.reads.filter, self.table.size()) {
+        let count = match (self.reads.expression(), self.table.size()) {
             (None, Some((items, _))) if items > 0 => format!("all items, about {},", grouped(items)),
             _ => counted(self.counted().await?.0, "item"),
         };
@@ -179,16 +189,7 @@ impl<'a> Items<'a> {
 
     /// How many items there are, and the read units that counting them has taken.
     async fn counted(&self) -> Result<(u64, f64), Failure> {
-        // Ctrl-C ends the program at once, also while it asks: nothing was written.
-        let scan = self.reads.scan(self.table.client.clone(), Stop::default().token);
-        let counted = scan.count().await;
-        let figures = counted.map_err(|error| {
-            Failure::Failed(format!(
-                "{} cannot be read to the end: {}",
-                self.reads.table,
-                unread(&error)
-            ))
-        })?;
+        let figures = self.reads.count(self.table.client.clone()).await?;
         Ok((figures.items, figures.units))
     }
 
@@ -258,7 +259,7 @@ fn refuse_inputs(common: &Common) -> Result<(), Failure> {
     match given.iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),
         Some((_, what)) => Err(Failure::WrongUse(format!(
-            "--all and --where are about the items of the table: leave out {what}"
+            "--all, --where and --key-condition are about the items of the table: leave out {what}"
         ))),
     }
 }

@@ -19,7 +19,7 @@ use crate::sink::{
     self, Existing, ExistingQueue, QueueName, Simulated, existing_in, existing_queue, existing_queue_in, made_up_item,
     made_up_message,
 };
-use crate::source::{Format, Input, SettledRecords, Turns};
+use crate::source::{Format, Input, SettledRecords, TableReads, Turns};
 
 /// The key of a simulated table, if none is given.
 const KEY: &str = "id:N";
@@ -150,18 +150,17 @@ impl<'a> Simulation<'a> {
 
 /// The table that is read: as it is simulated, or the one with this name.
 pub(super) async fn table(
-    name: &str,
+    reads: &TableReads,
     connection: &Connection,
     simulation: Option<&Simulation<'_>>,
     key: Option<&Key>,
-    filter: Option<&str>,
 ) -> Result<Existing, Failure> {
     match simulation {
-        None => sink::existing(name, connection).await,
-        Some(_) if filter.is_some() => Err(Failure::WrongUse(
-            "a simulated table evaluates no expressions: leave out --filter and --where".to_owned(),
+        None => sink::existing(&reads.table, connection).await,
+        Some(_) if reads.expression().is_some() => Err(Failure::WrongUse(
+            "a simulated table evaluates no expressions: leave out --filter, --where and --key-condition".to_owned(),
         )),
-        Some(simulation) => simulation.table(name, key).await,
+        Some(simulation) => simulation.table(&reads.table, key).await,
     }
 }
 

@@ -12,6 +12,10 @@ pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
     if arguments.matching.filter.is_some() {
         return Box::pin(matching::update(arguments)).await;
     }
+    if arguments.matching.is_of_one_key() {
+        let words = "--key-condition narrows what --where is about: give --where as well";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
     arguments.matching.is_about_inputs()?;
     let expression = arguments.expression();
     let ToUpdate { from, condition, .. } = arguments;

@@ -1,6 +1,6 @@
 //! Writes with conditions and updates, made of the items of an input.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use aws_batch_delivery::targets::dynamo::ItemWrite;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
 use crate::format::{Item, Key};
-use crate::source::{Flaw, Format, Record, Records};
+use crate::source::{Flaw, Format, Record, Records, placeholders};
 
 /// What a write does with its item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,14 @@ impl Records<ItemWrite> for Written {
 }
 
 impl Expressions {
+    /// Keeps the placeholders that are in these expressions. The service refuses others.
+    pub(crate) fn keep(&mut self, expressions: &str) {
+        let used = |sign| placeholders(expressions, sign).collect::<HashSet<_>>();
+        let (names, values) = (used('#'), used(':'));
+        self.names.retain(|placeholder, _| names.contains(placeholder));
+        self.values.retain(|placeholder, _| values.contains(placeholder));
+    }
+
     /// The write of an item that was read.
     pub(crate) fn write(&self, request: WriteRequest) -> Result<ItemWrite, Flaw> {
         let item = match (request.put_request, request.delete_request) {
@@ -94,6 +102,11 @@ impl Expressions {
             Change::Update(key, expression) => ItemWrite::update(key_of(key, &item)?, expression),
             Change::Delete(key) => ItemWrite::delete(key_of(key, &item)?),
         };
+        Ok(self.complete(write).fields(&item))
+    }
+
+    /// The write with the condition, and with what placeholders stand for.
+    pub(crate) fn complete(&self, write: ItemWrite) -> ItemWrite {
         let write = match &self.condition {
             Some(condition) => write.condition(condition),
             None => write,
@@ -103,7 +116,7 @@ impl Expressions {
         let valued = |write: ItemWrite, (placeholder, value): (&String, &AttributeValue)| {
             write.value(placeholder, value.clone())
         };
-        Ok(self.values.iter().fold(write, valued).fields(&item))
+        self.values.iter().fold(write, valued)
     }
 }
 

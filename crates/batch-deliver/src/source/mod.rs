@@ -35,7 +35,7 @@ pub(crate) use self::record::{Flaw, Format, Record, Records};
 #[cfg(feature = "distributed")]
 pub(crate) use self::scanned::ScanProgress;
 pub(crate) use self::scanned::{
-    Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, read_table, unread,
+    Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, placeholders, read_table, unread,
 };
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;

@@ -20,6 +20,7 @@ use super::reader::Received;
 use super::record::Flaw;
 use super::turns::{Place, Taken, Unreadable};
 use crate::outcome::Failure;
+use crate::stop::Stop;
 
 type Attributes = HashMap<String, AttributeValue>;
 
@@ -28,6 +29,8 @@ type Attributes = HashMap<String, AttributeValue>;
 pub(crate) struct TableReads {
     /// The table's name or ARN.
     pub(crate) table: String,
+    /// Only the items of one partition key, for which this holds.
+    pub(crate) key_condition: Option<String>,
     pub(crate) filter: Option<String>,
     pub(crate) project: Option<String>,
     /// What placeholders stand for.
@@ -43,7 +46,7 @@ impl TableReads {
     /// Checks that each placeholder of a value has one. A placeholder of a name stands for the attribute of that name unless it is
     /// given.
     pub(crate) fn checked(mut self) -> Result<Self, Failure> {
-        let expressions = || self.filter.iter().chain(&self.project);
+        let expressions = || self.key_condition.iter().chain(&self.filter).chain(&self.project);
         let values: BTreeSet<String> = expressions().flat_map(|text| placeholders(text, ':')).collect();
         let names: BTreeSet<String> = expressions().flat_map(|text| placeholders(text, '#')).collect();
         if let Some(missing) = values.iter().find(|value| !self.values.contains_key(*value)) {
@@ -75,7 +78,8 @@ impl TableReads {
                 "there is no value for {missing}: give it as --value {missing}=…"
             )));
         }
-        let own: Vec<&str> = self.filter.iter().chain(&self.project).map(String::as_str).collect();
+        let own = self.key_condition.iter().chain(&self.filter).chain(&self.project);
+        let own: Vec<&str> = own.map(String::as_str).collect();
         for sign in [':', '#'] {
             let own = used(&own, sign);
             for only in used(others, sign).difference(&own) {
@@ -134,7 +138,11 @@ impl TableReads {
             Some(rate) => options.max_rate(rate),
             None => options,
         };
-        let scan = Scan::new(client, &self.table).segments(self.segments).options(options);
+        let scan = match &self.key_condition {
+            Some(condition) => Scan::query(client, &self.table, condition),
+            None => Scan::new(client, &self.table).segments(self.segments),
+        };
+        let scan = scan.options(options);
         let scan = if self.is_consistent { scan.consistent() } else { scan };
         let scan = self.filter.iter().fold(scan, Scan::filter);
         let scan = self.project.iter().fold(scan, Scan::projection);
@@ -147,9 +155,23 @@ impl TableReads {
         })
     }
 
+    /// How many items there are, and what counting them has taken. Ctrl-C ends the program at once: nothing was written yet.
+    pub(crate) async fn count(&self, client: Client) -> Result<ScanFigures, Failure> {
+        let counted = self.scan(client, Stop::default().token).count().await;
+        counted
+            .map_err(|error| Failure::Failed(format!("{} cannot be read to the end: {}", self.table, unread(&error))))
+    }
+
+    /// The expression that leaves items out, if there is one.
+    pub(crate) fn expression(&self) -> Option<&str> {
+        self.filter.as_deref().or(self.key_condition.as_deref())
+    }
+
     /// The settings that identify what is read.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = vec![("--segments", self.segments.to_string())];
+        let key_condition = self.key_condition.clone();
+        settings.extend(key_condition.map(|condition| ("--key-condition", condition)));
         settings.extend(self.filter.clone().map(|filter| ("--filter", filter)));
         settings.extend(self.project.clone().map(|project| ("--project", project)));
         for (option, mut given) in [
@@ -245,7 +267,7 @@ pub(crate) fn read_table<E: Send + 'static>(
 }
 
 /// The words that begin with this sign.
-fn placeholders(expression: &str, sign: char) -> impl Iterator<Item = String> {
+pub(crate) fn placeholders(expression: &str, sign: char) -> impl Iterator<Item = String> {
     expression.match_indices(sign).filter_map(|(place, _)| {
         let rest = &expression[place + 1..];
         let end = rest.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
@@ -271,6 +293,7 @@ mod tests {
     fn reads(filter: &str, names: &[&str], values: &[&str]) -> TableReads {
         TableReads {
             table: "films".to_owned(),
+            key_condition: None,
             filter: Some(filter.to_owned()),
             project: Some("#year, title".to_owned()),
             names: names

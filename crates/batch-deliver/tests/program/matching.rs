@@ -69,6 +69,22 @@ fn wrong_use_is_told_with_what_to_do() {
         ("delete", "--where a=:b --yes", "there is no value for :b"),
         ("delete", "--all --yes --simulate 10", "leave out --simulate"),
         (
+            "delete",
+            "--all --key-condition id=:i --segments 3",
+            "cannot be used with",
+        ),
+        ("delete", "--key-condition id=:i --yes", "there is no value for :i"),
+        (
+            "delete",
+            "--key-condition id=:i --value :i=1 --yes items.jsonl",
+            "leave out inputs",
+        ),
+        (
+            "update",
+            "--key-condition id=:i --value :i=1 --set c=:i",
+            "give --where as well",
+        ),
+        (
             "update",
             "--where a=:b --value :b=1 --set c=:d --yes",
             "there is no value for :d",
@@ -114,4 +130,34 @@ fn an_attribute_is_set_wherever_the_expression_holds() {
         let even = json!({"id": {"N": "2"}, "even": {"BOOL": true}, "checked": {"S": "today"}});
         assert_eq!((&items[2], items[3].get("checked")), (&even, None));
     }
+}
+
+#[test]
+fn the_items_of_one_partition_key_are_meant() {
+    let (folder, served) = filled(0..10);
+    let seventh = "--key-condition #id=:id --value :id=7 --yes";
+    let deleted = run(&folder, &served, "delete", seventh);
+    if !evaluates_expressions(&deleted) {
+        return;
+    }
+    deleted.expect(0, "1 delivered to items");
+    // What only the key condition names is in no other expression.
+    let odd = "--where #even=:no --value :no=false";
+    for (id, deleted) in [(8, 0), (9, 1)] {
+        let arguments = format!("--key-condition id=:id --value :id={id} {odd} --yes");
+        run(&folder, &served, "delete", &arguments).expect(0, &format!("{deleted} delivered to items"));
+    }
+    let update = "--key-condition id=:id --value :id=2 --where #even=:yes --value :yes=true --set checked=:now --value :now=today --yes";
+    run(&folder, &served, "update", update).expect(0, "1 delivered to items");
+    assert_eq!(served.ids(), [0, 1, 2, 3, 4, 5, 6, 8]);
+    let checked = served
+        .items()
+        .iter()
+        .filter(|item| item.get("checked").is_some())
+        .count();
+    assert_eq!(checked, 1);
+    let third = "--key-condition id=:id --value :id=3";
+    run(&folder, &served, "export", &format!("{third} third.jsonl")).expect(0, "1 item");
+    run(&folder, &served, "export", &format!("{third} third.jsonl --dry-run"))
+        .expect(0, "1 item of items, counted with");
 }
