@@ -18,6 +18,7 @@ mod order;
 mod other_services;
 mod outages;
 mod process;
+mod queries;
 mod queue;
 mod reads;
 mod refusals;
