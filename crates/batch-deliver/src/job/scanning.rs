@@ -1,6 +1,5 @@
 //! The items of a table as the records of a delivery, and the journal of that.
 
-#[cfg(feature = "distributed")]
 use std::io;
 
 use serde_json::Value;
@@ -158,6 +157,12 @@ impl Scanning<'_> {
         Ok((items, Some(journal)))
     }
 
+    /// Records that the run begins: what it writes before the next position is kept is its own for the next one. Blocks.
+    fn begin(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
+        let start = places(self.segments, start)?;
+        task::block_in_place(|| state.write(start, 0))
+    }
+
     /// The start of the segments, if not all of them are read.
     fn start(&self) -> Result<Option<ScanPosition>, Failure> {
         let start = self.segments.map(|segments| segments.position(None)).transpose();
@@ -179,10 +184,17 @@ impl Scanning<'_> {
                 let scan = self.reads.scan_from(client, token, start);
                 (scan.items(), None, None)
             }
-            Some(Opened { state, position, .. }) => {
+            Some(Opened {
+                mut state, position, ..
+            }) => {
+                let is_begun = position.is_some();
                 let scan = self.reads.scan_from(client, token, position.or(start));
                 let items = scan.items();
                 let progress = items.progress();
+                if !is_begun {
+                    self.begin(&mut state, &progress.position_after(0))
+                        .map_err(|error| Failure::WrongUse(format!("the journal cannot be written: {error}")))?;
+                }
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();
                 let position = move |items| {

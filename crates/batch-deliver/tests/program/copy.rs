@@ -230,6 +230,20 @@ fn a_copy_that_is_killed_again_and_again_is_complete_in_the_end() {
     tables.copy("--resume state").expect(0, "0 delivered to items");
 }
 
+/// The items in the other table are its own, also if nothing of them is in the journal yet.
+#[test]
+fn a_copy_that_is_killed_at_its_first_items_goes_on() {
+    let tables = Tables::new(0..400, 500.0);
+    let mut child = start_with(tables.folder.command(&tables.arguments("--resume state")));
+    while tables.to.table.is_empty() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    tables.copy("--resume state").expect(0, "delivered to items");
+    assert_eq!(tables.to.items(), tables.from.items());
+}
+
 #[cfg(feature = "s3")]
 #[test]
 fn a_copy_goes_on_by_a_journal_in_a_bucket() {
