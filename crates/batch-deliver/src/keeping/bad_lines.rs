@@ -14,7 +14,7 @@ use crate::console::Console;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Ended {
     /// A line that cannot be read, and is not to be skipped.
-    #[error("stopped at a line that cannot be read; the lines before it were delivered (--keep-going {0} skips it)")]
+    #[error("stopped at a line that cannot be read, and read no line behind it (--keep-going {0} skips it)")]
     BadLine(u64),
     /// The error of an input.
     #[error("{0}")]
