@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -48,6 +49,12 @@ impl Activity {
                 return (operation, body["error"].clone());
             }
         }
+    }
+
+    /// The operation and the body of the next answer, if there is one within this time.
+    pub(crate) fn answer_within(&self, time: Duration) -> Option<(String, Value)> {
+        let is_answer = |said: &Said| said.0 == "SendTaskSuccess" || said.0 == "SendTaskFailure";
+        self.said.recv_timeout(time).ok().filter(is_answer)
     }
 
     pub(crate) fn wait_for_heartbeat(&self) {

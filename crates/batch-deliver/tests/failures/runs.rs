@@ -1,0 +1,114 @@
+//! Runs of the program in which one operation fails.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::activity::Activity;
+use crate::program::{Folder, Run};
+use crate::served::Served;
+
+/// How an operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fails {
+    /// By an error of the disk.
+    Error,
+    /// The disk is full from then on.
+    Full,
+    /// The process is killed, within a write or after another operation.
+    Torn,
+}
+
+impl Fails {
+    pub(crate) const ALL: [Self; 3] = [Self::Error, Self::Full, Self::Torn];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Full => "full",
+            Self::Torn => "torn",
+        }
+    }
+}
+
+/// How the program is used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Use {
+    /// A command that runs to its end. Its dead letters are no failure.
+    Command(&'static str),
+    /// A worker with these options, which is handed out a file as a shard, and ends when it has answered.
+    Worker { options: &'static str, file: &'static str },
+}
+
+impl Use {
+    /// Runs it, and returns whether it came to its end.
+    pub(crate) fn run(self, folder: &Folder, served: &Served, set: impl FnOnce(&mut Command)) -> (bool, Run) {
+        match self {
+            Self::Command(command) => {
+                let mut command = folder.command(&format!("{command} {}", served.arguments()));
+                set(&mut command);
+                let run = Run::from(command.stdin(Stdio::null()).output().unwrap());
+                (matches!(run.code, 0 | 1), run)
+            }
+            Self::Worker { options, file } => {
+                let bytes = folder.read(file).len();
+                let activity = Activity::new([json!({"input": file, "begin": 0, "end": bytes})]);
+                let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+                let mut command = folder.command(&format!("worker --activity {arn} {options}"));
+                command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
+                command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+                set(&mut command);
+                command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                let mut worker = command.spawn().unwrap();
+                let answered = loop {
+                    if let Some((operation, _)) = activity.answer_within(Duration::from_millis(20)) {
+                        let id = worker.id().to_string();
+                        let _ = Command::new("kill").args(["-TERM", &id]).status();
+                        break operation == "SendTaskSuccess";
+                    }
+                    if worker.try_wait().unwrap().is_some() {
+                        break false;
+                    }
+                };
+                (answered, Run::from(worker.wait_with_output().unwrap()))
+            }
+        }
+    }
+}
+
+/// The library that lets an operation fail, compiled once.
+fn library() -> &'static Path {
+    static LIBRARY: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("interpose.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/failures/interpose.c");
+        // Whatever links Rust has it.
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&library, &source])
+            .arg("-ldl")
+            .status();
+        assert!(compiled.unwrap().success(), "{} cannot be compiled", source.display());
+        (folder, library)
+    });
+    &LIBRARY.1
+}
+
+/// Runs it in the folder, where the operation with this number fails. Also returns whether there was such an operation.
+pub(crate) fn failing(used: Use, folder: &Folder, served: &Served, number: u32, fails: Fails) -> (bool, Run, bool) {
+    let marks = tempfile::tempdir().unwrap();
+    let mark = marks.path().join("mark");
+    let (has_ended, run) = used.run(folder, served, |command| {
+        command
+            .env("LD_PRELOAD", library())
+            .env("FAIL_FOLDER", folder.path("any").parent().unwrap())
+            .env("FAIL_AT", number.to_string())
+            .env("FAIL_HOW", fails.name())
+            .env("FAIL_MARK", &mark);
+    });
+    (has_ended, run, mark.exists())
+}
