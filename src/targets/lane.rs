@@ -18,6 +18,7 @@ pub struct Lane {
 enum Kind {
     Exclusive,
     Ordered,
+    Together,
     Unknown,
 }
 
@@ -41,6 +42,14 @@ impl Lane {
         Self::new(group, Kind::Ordered)
     }
 
+    /// A lane with at most one *call* in flight, of whose entries in a call the service accepts all or none.
+    ///
+    /// For targets that put the entries of a lane into one record, as an aggregated stream of Kinesis does. A call that was
+    /// accepted in part does not keep the entries of such a lane from sharing the next ones.
+    pub fn together(key: &(impl Hash + ?Sized)) -> Self {
+        Self::new(key, Kind::Together)
+    }
+
     /// The lane of the entry is not known, and it may be that of any other entry. So at most one *call* with such entries is in
     /// flight, in the order of the input; entries without a lane do not wait.
     ///
@@ -56,6 +65,7 @@ impl Lane {
         let seed = match kind {
             Kind::Exclusive => *SEED,
             Kind::Ordered => !*SEED,
+            Kind::Together => SEED.rotate_left(16),
             Kind::Unknown => SEED.rotate_left(32),
         };
         Self {
@@ -70,6 +80,11 @@ impl Lane {
 
     pub(crate) fn is_known(self) -> bool {
         self.kind != Kind::Unknown
+    }
+
+    /// Whether a call that was accepted in part may have accepted only some of its entries.
+    pub(crate) fn may_be_split(self) -> bool {
+        !matches!(self.kind, Kind::Together | Kind::Unknown)
     }
 
     pub(crate) fn shares_calls(self) -> bool {
@@ -152,7 +167,7 @@ mod tests {
     fn a_lane_that_is_not_known_is_no_lane_that_is() {
         assert_eq!(Lane::unknown(), Lane::unknown());
         assert!(Lane::unknown().shares_calls() && !Lane::unknown().is_known());
-        let known = [Lane::exclusive(""), Lane::ordered("")];
+        let known = [Lane::exclusive(""), Lane::ordered(""), Lane::together("")];
         assert!(
             known
                 .into_iter()
@@ -166,6 +181,7 @@ mod tests {
         assert_ne!(Lane::exclusive("a"), Lane::exclusive("a\0"));
         assert_ne!(Lane::exclusive(&("ab", "cd")), Lane::exclusive(&("a", "bcd")));
         assert_ne!(Lane::exclusive("a"), Lane::ordered("a"));
+        assert_ne!(Lane::together("a").hash(), Lane::ordered("a").hash());
     }
 
     #[test]

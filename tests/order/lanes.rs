@@ -179,6 +179,31 @@ async fn no_group_shares_a_call_after_one_was_accepted_in_part() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_group_that_is_accepted_as_a_whole_shares_calls_after_another_was_rejected() {
+    let fate = |number: usize, chunk: &[Write]| {
+        let verdict = |write: &Write| {
+            let is_rejected = number == 1 && write.key == 2;
+            if is_rejected { throttled() } else { Verdict::Accepted }
+        };
+        Fate::after(8, Answer::Each(chunk.iter().map(verdict).collect()))
+    };
+    let (service, seen) = Service::new(Order::Together, 4, fate);
+    let keys = (0..40).map(|number| 1 + u8::from(number % 4 >= 2));
+    let report = Delivery::new(service)
+        .options(options(10))
+        .deliver(writes(keys))
+        .await
+        .unwrap();
+    let seen = seen.lock().unwrap();
+    // 42 writes are sent. Alone in its group, each would take every second place of 21 calls.
+    assert!((11..=13).contains(&report.calls), "{:?}", numbers(&seen.calls));
+    for key in [1, 2] {
+        let of_key = seen.log.iter().filter(|write| write.key == key);
+        assert!(of_key.is_sorted_by_key(|write| write.number));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn groups_of_a_busy_group_are_not_starved() {
     let (service, seen) = Service::new(Order::Ordered, 2, |_, chunk| Fate::after(8, accepted(chunk)));
     let keys = (0..40).map(|number| if number % 4 == 3 { 2 } else { 1 });

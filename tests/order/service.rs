@@ -26,6 +26,8 @@ pub(crate) enum Order {
     Exclusive,
     /// One call with messages of a group at a time, as a FIFO queue needs it.
     Ordered,
+    /// The same for a service that accepts all messages of a group in a call or none.
+    Together,
     /// As for a table, but the keys are not known.
     Unknown,
 }
@@ -172,6 +174,7 @@ impl BatchTarget for Service {
             // A few keys have equal hashes.
             Order::Exclusive => Some(Lane::exclusive(&(write.key % 30))),
             Order::Ordered => Some(Lane::ordered(&write.key)),
+            Order::Together => Some(Lane::together(&write.key)),
             Order::Unknown => Some(Lane::unknown()),
         }
     }
@@ -196,7 +199,8 @@ impl BatchTarget for Service {
             chunk,
         };
         let keys: HashSet<u8> = chunk.iter().map(|write| write.key).collect();
-        if self.order != Order::Ordered && keys.len() < chunk.len() {
+        let takes_keys_twice = matches!(self.order, Order::Ordered | Order::Together);
+        if !takes_keys_twice && keys.len() < chunk.len() {
             tokio::time::sleep(Duration::from_millis(8)).await;
             return refused("duplicates");
         }

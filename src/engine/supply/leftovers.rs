@@ -38,7 +38,7 @@ where
         }
         self.sizes.answered(settled.bytes, is_accepted, settled.is_too_large());
         // Of those whose lanes are not known, the service finds two of one lane before it accepts any of a call.
-        if settled.left.iter().any(|lane| lane.is_known()) && !settled.rejected.is_empty() {
+        if settled.left.iter().any(|lane| lane.may_be_split()) && !settled.rejected.is_empty() {
             self.backlog.lanes_mut().stop_sharing();
         }
         if self.emptied.len() < KEPT {
