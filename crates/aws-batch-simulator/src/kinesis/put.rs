@@ -78,7 +78,8 @@ fn check_record(stream: &Stream, record: Value, number: u64) -> Result<Entry, Re
     }
     let ranges = stream.ranges();
     let shard = if stream.options().is_spreading {
-        usize::try_from(number % ranges.count() as u64).unwrap_or_default()
+        let place = usize::try_from(number % ranges.count() as u64);
+        ranges.shards().start + place.unwrap_or_default()
     } else {
         let hash_key = hash_key(&record).ok_or_else(|| invalid("PartitionKey is required for this stream."))?;
         ranges.of(hash_key)

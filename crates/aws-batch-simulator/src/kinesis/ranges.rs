@@ -1,36 +1,45 @@
 //! Which hash keys belong to which shard.
 
+use std::ops::Range;
+
 use md5::{Digest, Md5};
 use serde_json::Value;
 
-/// The hash keys, divided evenly among the shards.
+/// The hash keys, divided evenly among shards with consecutive numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ranges {
+    /// The number of the first shard.
+    first: usize,
     count: usize,
     width: u128,
 }
 
 impl Ranges {
-    pub(super) fn new(count: usize) -> Self {
+    pub(super) fn new(first: usize, count: usize) -> Self {
         // A single shard has 2^128 hash keys, one more than the largest number.
         let width = (u128::MAX / count as u128).saturating_add(1);
-        Self { count, width }
+        Self { first, count, width }
     }
 
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
+    /// The numbers of the shards.
+    pub(super) fn shards(&self) -> Range<usize> {
+        self.first..self.first + self.count
+    }
+
     pub(super) fn of(&self, hash_key: u128) -> usize {
-        usize::try_from(hash_key / self.width)
-            .unwrap_or(usize::MAX)
-            .min(self.count - 1)
+        let place = usize::try_from(hash_key / self.width).unwrap_or(usize::MAX);
+        self.first + place.min(self.count - 1)
     }
 
     /// The first and the last hash key of a shard.
     pub(super) fn bounds(&self, shard: usize) -> (u128, u128) {
-        let first = self.width.saturating_mul(shard as u128);
-        let is_last = shard + 1 == self.count;
+        let place = shard - self.first;
+        let first = self.width.saturating_mul(place as u128);
+        let is_last = place + 1 == self.count;
         (
             first,
             if is_last {
@@ -55,10 +64,10 @@ mod tests {
 
     #[test]
     fn the_ranges_follow_each_other_and_each_key_is_in_its_own() {
-        for count in [1, 2, 3, 7, 8, 1_000] {
-            let ranges = Ranges::new(count);
+        for (number, count) in [(0, 1), (0, 2), (1, 3), (2, 7), (9, 8), (0, 1_000)] {
+            let ranges = Ranges::new(number, count);
             let mut next = Some(0);
-            for shard in 0..count {
+            for shard in ranges.shards() {
                 let (first, last) = ranges.bounds(shard);
                 assert_eq!(Some(first), next);
                 assert_eq!([ranges.of(first), ranges.of(last)], [shard, shard]);
@@ -72,7 +81,7 @@ mod tests {
     fn two_shards_have_the_ranges_of_the_service() {
         // From the answer of `ListShards` in the API reference, for a stream of two shards.
         assert_eq!(
-            Ranges::new(2).bounds(0).1.to_string(),
+            Ranges::new(0, 2).bounds(0).1.to_string(),
             "170141183460469231731687303715884105727"
         );
     }

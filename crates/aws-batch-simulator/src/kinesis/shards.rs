@@ -28,18 +28,31 @@ pub(super) fn list(streams: &Streams, body: &Value) -> Result<Value, Refusal> {
         }
     };
     let most = body["MaxResults"].as_u64().unwrap_or(MOST_SHARDS);
-    let ranges = stream.ranges();
-    let end = ranges.count().min(first + usize::try_from(most).unwrap_or(usize::MAX));
-    let shards = (first..end).map(|shard| {
-        let (first, last) = ranges.bounds(shard);
-        json!({
-            "ShardId": shard_id(shard),
-            "HashKeyRange": {"StartingHashKey": first.to_string(), "EndingHashKey": last.to_string()},
-            "SequenceNumberRange": {"StartingSequenceNumber": "0"},
-        })
-    });
-    let mut answer = json!({"Shards": shards.collect::<Vec<_>>()});
-    if end < ranges.count() {
+    let generations = stream.generations();
+    let open = generations.last().map_or(0, |ranges| ranges.shards().start);
+    let all = || {
+        generations
+            .iter()
+            .flat_map(|ranges| ranges.shards().map(|shard| (shard, ranges.bounds(shard))))
+    };
+    let shards = all()
+        .skip(first)
+        .take(usize::try_from(most).unwrap_or(usize::MAX))
+        .map(|(shard, (first, last))| {
+            let mut sequence_numbers = json!({"StartingSequenceNumber": "0"});
+            if shard < open {
+                sequence_numbers["EndingSequenceNumber"] = json!("0");
+            }
+            json!({
+                "ShardId": shard_id(shard),
+                "HashKeyRange": {"StartingHashKey": first.to_string(), "EndingHashKey": last.to_string()},
+                "SequenceNumberRange": sequence_numbers,
+            })
+        });
+    let shards: Vec<_> = shards.collect();
+    let end = first + shards.len();
+    let mut answer = json!({"Shards": shards});
+    if end < all().count() {
         answer["NextToken"] = json!(format!("{}{SEPARATOR}{end}", stream.name()));
     }
     Ok(answer)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ use super::ranges::Ranges;
 use crate::capacity::Capacity;
 use crate::handles::intake_handle;
 use crate::intake::{Entry, Intake, Kept, Shard, data};
-use crate::registry::{ACCOUNT, REGION, Registry};
+use crate::registry::{ACCOUNT, REGION, Registry, lock};
 use crate::wire::Refusal;
 
 /// A record in a stream.
@@ -23,7 +23,7 @@ pub struct StreamRecord {
     pub sequence: u64,
     /// When the stream accepted it.
     pub put_at: Instant,
-    /// The number of its shard, from 0 in the order of the hash keys.
+    /// The number of its shard, from 0 in the order of the hash keys. [Resharding](Stream::reshard) goes on with the next number.
     pub shard: usize,
     /// The partition key; empty if there is none.
     pub partition_key: String,
@@ -62,7 +62,8 @@ pub struct Stream {
 struct Inner {
     name: String,
     options: StreamOptions,
-    ranges: Ranges,
+    /// The shards since the last resharding, and before them those that take no more records.
+    generations: Mutex<Vec<Ranges>>,
     intake: Intake<StreamRecord>,
 }
 
@@ -82,6 +83,17 @@ impl Stream {
         }
     }
 
+    /// Replaces the shards by this many new ones, at least one, which divide the hash keys evenly, as `UpdateShardCount` does at its
+    /// end. The new ones have the capacity of the options and full buckets. Earlier shards take no more records and are still listed.
+    pub fn reshard(&self, count: usize) {
+        let options = &self.inner.options;
+        let mut generations = lock(&self.inner.generations);
+        let first = generations.last().map_or(0, |ranges| ranges.shards().end);
+        let shards = (0..count.max(1)).map(|_| Shard::new(options.capacity, options.bytes));
+        self.inner.intake.state().shards.extend(shards);
+        generations.push(Ranges::new(first, count.max(1)));
+    }
+
     /// All records, in the order of acceptance.
     pub fn records(&self) -> Vec<StreamRecord> {
         self.inner.intake.state().kept.clone()
@@ -94,7 +106,7 @@ impl Stream {
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
-                ranges: Ranges::new(options.shards),
+                generations: Mutex::new(vec![Ranges::new(0, options.shards)]),
                 intake: Intake::new(shards.collect(), options.counts_only, seed),
                 options,
             }),
@@ -105,8 +117,15 @@ impl Stream {
         &self.inner.options
     }
 
+    /// The shards that take records.
     pub(super) fn ranges(&self) -> Ranges {
-        self.inner.ranges
+        let generations = lock(&self.inner.generations);
+        generations.last().copied().unwrap_or(Ranges::new(0, 1))
+    }
+
+    /// The shards of each resharding; only the last ones take records.
+    pub(super) fn generations(&self) -> Vec<Ranges> {
+        lock(&self.inner.generations).clone()
     }
 
     pub(super) fn intake(&self) -> &Intake<StreamRecord> {

@@ -104,6 +104,66 @@ async fn a_list_of_shards_has_pages() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn new_shards_take_the_records_and_earlier_ones_are_closed() {
+    let simulator = Simulator::new(1);
+    let stream = simulator.stream("orders", StreamOptions::shards(1));
+    let client = simulator.kinesis_client();
+    put(&client, "orders", records_for(&[0, 7])).await.unwrap();
+    stream.reshard(2);
+    let output = put(&client, "orders", records_for(&[0, 7])).await.unwrap();
+    let taken_by: Vec<_> = output
+        .records()
+        .iter()
+        .map(|record| record.shard_id().unwrap())
+        .collect();
+    assert_eq!(taken_by, ["shardId-000000000001", "shardId-000000000002"]);
+    let shards: Vec<usize> = stream.records().iter().map(|record| record.shard).collect();
+    assert_eq!(shards, [0, 0, 1, 2]);
+    let mut listed = Vec::new();
+    let mut next = None;
+    loop {
+        let named = next.is_none().then(|| "orders".to_owned());
+        let call = client
+            .list_shards()
+            .set_stream_name(named)
+            .set_next_token(next)
+            .max_results(2);
+        let page = call.send().await.unwrap();
+        listed.extend(page.shards.unwrap_or_default());
+        next = page.next_token;
+        if next.is_none() {
+            break;
+        }
+    }
+    let closed: Vec<bool> = listed
+        .iter()
+        .map(|shard| {
+            shard
+                .sequence_number_range()
+                .unwrap()
+                .ending_sequence_number()
+                .is_some()
+        })
+        .collect();
+    assert_eq!(closed, [true, false, false]);
+    let hash_keys = |place: usize| listed[place].hash_key_range().unwrap();
+    assert_eq!(hash_keys(0).ending_hash_key(), u128::MAX.to_string());
+    assert_eq!(hash_keys(2).ending_hash_key(), u128::MAX.to_string());
+    let summary = client
+        .describe_stream_summary()
+        .stream_name("orders")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(summary.stream_description_summary().unwrap().open_shard_count(), 2);
+    // Each has its own capacity.
+    for shards in [[0; 500], [0; 500], [7; 500], [7; 500]] {
+        put(&client, "orders", records_for(&shards)).await.unwrap();
+    }
+    assert_eq!(counts(&stream), BTreeMap::from([(0, 2), (1, 1_000), (2, 1_000)]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_shard_has_a_thousand_records_a_second_of_its_own() {
     let simulator = Simulator::new(1);
     let stream = simulator.stream("orders", StreamOptions::shards(8));
