@@ -1,6 +1,7 @@
 //! `PutRecords`.
 
 use aws_batch_delivery::Delivery;
+use aws_batch_delivery::targets::kinesis::KinesisStream;
 use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
@@ -25,7 +26,10 @@ pub(crate) fn answers(data: &[u8]) {
     });
     let records: Vec<_> = records.collect();
     let service = Service::saying(bytes.0, Kinesis);
-    let delivery = Delivery::to_kinesis(client(&service), "orders").options(options());
+    let mut delivery = Delivery::to_kinesis(client(&service), "orders").options(options());
+    if data.len().is_multiple_of(2) {
+        delivery = delivery.map_target(KinesisStream::aggregated);
+    }
     conserves(&delivery, &records, |one, other| one == other);
 }
 

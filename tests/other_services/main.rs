@@ -1,5 +1,7 @@
 //! Kinesis, Firehose, SNS and EventBridge, whatever goes wrong on the way.
 
+mod aggregation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -31,6 +33,8 @@ macro_rules! client {
         $sdk::Client::from_conf(config.build())
     }};
 }
+
+pub(crate) use client;
 
 fn simulator() -> Simulator {
     let simulator = Simulator::new(1);

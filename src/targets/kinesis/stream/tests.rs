@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::builders::PutRecordsRequestEntryBuilder;
-use aws_sdk_kinesis::types::{HashKeyRange, SequenceNumberRange};
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -163,7 +162,7 @@ async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_an
     let Answer::Stop(fault) = stream.send(&[record]).await else {
         panic!("no record is put");
     };
-    assert_eq!(fault.code(), NO_ORDER);
+    assert_eq!(fault.code(), NO_KEYS);
     assert!(!fault.is_ambiguous());
     assert_eq!(recorder.requests(), 2);
 }
@@ -208,55 +207,4 @@ async fn a_delivery_does_not_wait_for_a_summary_that_does_not_come() {
     stream.prepare().await;
     assert_eq!(started.elapsed(), Duration::from_secs(2));
     assert!(stream.throughput().is_some() && !stream.spreads());
-}
-
-fn shard(first: u128, last: u128, closed: bool) -> Shard {
-    let range = HashKeyRange::builder()
-        .starting_hash_key(first.to_string())
-        .ending_hash_key(last.to_string());
-    let numbers = SequenceNumberRange::builder()
-        .starting_sequence_number("1")
-        .set_ending_sequence_number(closed.then(|| "2".to_owned()));
-    Shard::builder()
-        .shard_id("shardId-000000000000")
-        .hash_key_range(range.build().unwrap())
-        .sequence_number_range(numbers.build().unwrap())
-        .build()
-        .unwrap()
-}
-
-#[test]
-fn each_open_shard_takes_a_thousand_records_a_second() {
-    let shards = [shard(0, 9, true), shard(0, 4, false), shard(5, 9, false)];
-    assert_eq!(Shards::open(&shards).throughput(), Some(2_000.0));
-    assert_eq!(Shards::default().throughput(), None);
-}
-
-#[test]
-fn a_hash_key_belongs_to_the_open_shard_around_it() {
-    let half = u128::MAX / 2;
-    let shards = Shards::open(&[
-        shard(half + 1, u128::MAX, false),
-        shard(0, u128::MAX, true),
-        shard(0, half, false),
-    ]);
-    let found = [0, half, half + 1, u128::MAX].map(|key| shards.of(key));
-    assert_eq!(found, [Some(0), Some(0), Some(1), Some(1)]);
-    assert_eq!(Shards::default().of(0), None);
-    assert_eq!(Shards::open(&[shard(5, 9, false)]).of(4), None);
-    assert_eq!(Shards::open(&[shard(5, 9, false)]).of(10), None);
-}
-
-#[test]
-fn the_hash_key_is_the_md5_of_the_partition_key_unless_it_is_given() {
-    let record = PutRecordsRequestEntry::builder()
-        .data(Blob::new(""))
-        .partition_key("abc");
-    // The MD5 of `abc` in RFC 1321.
-    let expected = 0x9001_5098_3cd2_4fb0_d696_3f7d_28e1_7f72;
-    assert_eq!(hash_key(&record.clone().build().unwrap()), Some(expected));
-    let explicit = record.explicit_hash_key("340282366920938463463374607431768211455");
-    assert_eq!(hash_key(&explicit.build().unwrap()), Some(u128::MAX));
-    let spread = PutRecordsRequestEntry::builder().data(Blob::new("")).build().unwrap();
-    assert_eq!(hash_key(&spread), None);
 }
