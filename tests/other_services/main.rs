@@ -1,6 +1,7 @@
 //! Kinesis, Firehose, SNS and EventBridge, whatever goes wrong on the way.
 
 mod aggregation;
+mod library;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
