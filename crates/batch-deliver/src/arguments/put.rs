@@ -18,6 +18,10 @@ pub(crate) struct ToPut {
     /// The partition key of records that have none [default: a hash of the data]
     #[arg(long, value_name = "KEY", requires = "stream")]
     pub(crate) partition_key: Option<String>,
+    /// Put many records into one, in the format of the Kinesis Producer Library, which readers have to take apart
+    // `requires` is not enough: clap drops it where the other destination excludes the stream.
+    #[arg(long, requires = "stream", conflicts_with_all = ["delivery_stream", "topic", "bus"])]
+    pub(crate) aggregate: bool,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group, requires = "topic")]
     pub(crate) group_id: Option<String>,
     #[command(flatten)]

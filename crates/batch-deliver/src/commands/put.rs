@@ -16,6 +16,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
         destination,
         format,
         partition_key,
+        aggregate,
         group_id,
         events,
         common,
@@ -26,7 +27,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
         PutDestination {
             stream: Some(stream), ..
         } => {
-            let stream = sink::stream(stream, &access).await?;
+            let stream = sink::stream(stream, aggregate, &access).await?;
             let settings = settings(format, [("--partition-key", partition_key.clone())]);
             let records = StreamRecords { is_json, partition_key };
             Box::pin(put("put --stream", records, stream, settings, &common)).await

@@ -8,6 +8,7 @@ use aws_batch_delivery::targets::kinesis::KinesisStream;
 use aws_batch_delivery::targets::sns::{SnsTopic, message_size};
 use aws_batch_simulator::Simulator;
 use aws_config::SdkConfig;
+use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 
 use super::destination::{Access, Destination, Measured, Target, simulated_settings};
 use super::simulated::Simulated;
@@ -23,20 +24,32 @@ const INGESTED: usize = 5 << 10;
 /// Bytes that are billed as one message or event. From the pricing of SNS and EventBridge.
 const REQUEST: usize = 64 << 10;
 
-/// The data stream of Kinesis with this name or ARN.
-pub(crate) async fn stream(name: String, access: &Access) -> Result<Destination<KinesisStream>, Failure> {
-    let service = Service {
+/// The data stream of Kinesis with this name or ARN, into which records are put by themselves or many in one.
+pub(crate) async fn stream(
+    name: String,
+    aggregate: bool,
+    access: &Access,
+) -> Result<Destination<KinesisStream>, Failure> {
+    let mut service = Service {
         simulate: Simulated::stream,
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
         target: |client, stream| KinesisStream::new(client, stream),
-        measure: |record| {
-            let bytes = record.data().as_ref().len() + record.partition_key().map_or(0, str::len);
-            Measured::in_units(bytes, PAYLOAD_UNIT)
-        },
+        measure: |record| Measured::in_units(record_size(record), PAYLOAD_UNIT),
         unit: "payload units of 25 KiB",
     };
+    if aggregate {
+        service.simulate = Simulated::aggregated_stream;
+        service.target = |client, stream| KinesisStream::new(client, stream).aggregated();
+        // The payload units are those of all together.
+        service.measure = |record| Measured::in_units(record_size(record), 1);
+        service.unit = "bytes in payload units of 25 KiB";
+    }
     service.destination(name, access).await
+}
+
+fn record_size(record: &PutRecordsRequestEntry) -> usize {
+    record.data().as_ref().len() + record.partition_key().map_or(0, str::len)
 }
 
 /// The delivery stream of Firehose with this name.

@@ -36,6 +36,8 @@ pub(super) enum Stored {
     #[cfg(feature = "put")]
     Records(Stream),
     #[cfg(feature = "put")]
+    Aggregates(Stream),
+    #[cfg(feature = "put")]
     Delivered(DeliveryStream),
     #[cfg(feature = "put")]
     Published(Topic),
@@ -90,22 +92,25 @@ impl Simulated {
     /// A data stream with this capacity in records per second, with as many shards as that needs.
     #[cfg(feature = "put")]
     pub(crate) fn stream(name: &str, rate: f64) -> Self {
-        // At least one, and no more than one `ListShards` call returns.
-        let shards = (rate / SHARD).ceil().clamp(1.0, 1_000.0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is a small whole number"
-        )]
-        let options = StreamOptions::shards(shards as usize).capacity(capacity(rate / shards));
-        let options = options
-            .byte_capacity(Capacity::unlimited())
-            .maximum_record_size(MAX_RECORD_BYTES);
+        let options = sharded(rate).byte_capacity(Capacity::unlimited());
         let simulator = Simulator::new(1);
-        let stored = Stored::Records(simulator.stream(last_part(name, ":stream/"), options.counts_only()));
+        let stream = simulator.stream(last_part(name, ":stream/"), options);
         Self {
             simulator,
-            stored,
+            stored: Stored::Records(stream),
+            before: 0,
+        }
+    }
+
+    /// The same for aggregates, each of which counts as a record. A shard takes 1 MiB a second, too, as in the service: small records
+    /// are aggregated to reach it.
+    #[cfg(feature = "put")]
+    pub(crate) fn aggregated_stream(name: &str, rate: f64) -> Self {
+        let simulator = Simulator::new(1);
+        let stream = simulator.stream(last_part(name, ":stream/"), sharded(rate));
+        Self {
+            simulator,
+            stored: Stored::Aggregates(stream),
             before: 0,
         }
     }
@@ -161,6 +166,14 @@ impl Simulated {
             #[cfg(feature = "put")]
             Stored::Records(stream) => ("record", stream.statistics()),
             #[cfg(feature = "put")]
+            Stored::Aggregates(stream) => {
+                let stored = counted(stream.statistics().applied, "Kinesis record");
+                return format!(
+                    "the simulator stored {stored} for {} that were delivered",
+                    grouped(delivered)
+                );
+            }
+            #[cfg(feature = "put")]
             Stored::Delivered(stream) => ("record", stream.statistics()),
             #[cfg(feature = "put")]
             Stored::Published(topic) => ("message", topic.statistics()),
@@ -178,6 +191,23 @@ impl Simulated {
             )
         }
     }
+}
+
+/// As many shards as the rate needs, which share it.
+#[cfg(feature = "put")]
+fn sharded(rate: f64) -> StreamOptions {
+    // At least one, and no more than one `ListShards` call returns.
+    let shards = (rate / SHARD).ceil().clamp(1.0, 1_000.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is a small whole number"
+    )]
+    let options = StreamOptions::shards(shards as usize);
+    options
+        .capacity(capacity(rate / shards))
+        .maximum_record_size(MAX_RECORD_BYTES)
+        .counts_only()
 }
 
 /// A table with this key.

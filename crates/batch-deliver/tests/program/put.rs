@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use aws_batch_delivery::targets::kinesis::deaggregate;
 use aws_batch_simulator::{
     Capacity, DeliveryStream, DeliveryStreamOptions, EventBus, EventBusOptions, InjectedFault, Latency, Server,
     Simulator, Stream, StreamOptions, Topic, TopicOptions,
@@ -143,6 +144,30 @@ fn records_have_the_partition_keys_that_they_are_given() {
     records.sort();
     let expected = [("given", "two"), ("own", r#"{"id":1}"#)];
     assert_eq!(records, expected.map(|(key, data)| (key.to_owned(), data.to_owned())));
+}
+
+#[test]
+fn many_lines_become_one_record_if_they_are_aggregated() {
+    let folder = Folder::new();
+    let services = Services::new();
+    folder.write("a.txt", lines(2_000));
+    folder
+        .run(&services.put("--stream orders --aggregate a.txt"))
+        .expect(0, "2,000 delivered");
+    let records = services.stream.records();
+    assert!(records.len() < 50, "{} records", records.len());
+    let users = records.iter().flat_map(|record| deaggregate(&record.data).unwrap());
+    let read = numbered(users.map(|user| [&user.data[..], b"\n"].concat()));
+    assert_eq!(read, lines(2_000));
+    folder
+        .run("put --simulate 1000 --stream orders --aggregate a.txt")
+        .expect(0, "Kinesis record");
+    folder
+        .run("put --stream orders --aggregate --dry-run a.txt")
+        .expect(0, "bytes in payload units of 25 KiB; nothing was sent");
+    folder
+        .run("put --delivery-stream orders --aggregate --dry-run a.txt")
+        .expect(2, "cannot be used with");
 }
 
 #[test]
