@@ -41,6 +41,9 @@ const THROTTLES: &[&str] = &[
     "Throttling",
     "ThrottlingException",
     "TooManyRequestsException",
+    // SQS: so many messages are in flight that none is received until some are deleted or visible again, from the SDK's model of
+    // `ReceiveMessage`.
+    "OverLimit",
     // SNS: the code of its `ThrottledException`, from the SDK's model.
     "Throttled",
     // The throttles of KMS, which the services pass on: SNS, Kinesis and SQS, from the SDK's models of `PublishBatch`, `PutRecords`

@@ -55,6 +55,7 @@ fn calls_are_judged_by_their_code() {
         (400, "KMS.ThrottlingException", "Throttled"),
         (400, "com.amazonaws.sqs#KmsThrottled", "Throttled"),
         (400, "LimitExceededException", "Throttled"),
+        (403, "OverLimit", "Throttled"),
         (503, "ThrottlingException", "Throttled, perhaps applied"),
         (504, "ValidationException", "Transient, perhaps applied"),
         (502, "ResourceNotFoundException", "Transient, perhaps applied"),
