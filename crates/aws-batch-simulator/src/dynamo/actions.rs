@@ -8,6 +8,7 @@ use super::change::{Change, Kind, one_of};
 use super::single::poisoned;
 use super::table::{Table, Tables};
 use super::value::{size_of_item, unexpected};
+use super::wording::{Wording, invalid_member};
 use crate::calls::Call;
 use crate::journal::Answered;
 use crate::wire::Refusal;
@@ -95,7 +96,7 @@ impl Requests {
         let mut bytes = 0;
         for (place, kind, request) in self.requests {
             let table = &self.tables[place].1;
-            let mut change = Change::parse(kind, request)?;
+            let mut change = Change::parse(kind, request, Wording::Older)?;
             if table.poisons(change.entry()) {
                 return Err(poisoned());
             }
@@ -127,17 +128,18 @@ impl Requests {
 }
 
 fn actions(value: Value) -> Result<Vec<Value>, Refusal> {
-    let (value, constraint) = match value {
+    let problem = match value {
         Value::Array(actions) if (1..=MOST_ACTIONS).contains(&actions.len()) => return Ok(actions),
-        Value::Array(actions) if actions.is_empty() => ("'[]'", "Member must have length greater than or equal to 1"),
-        Value::Array(_) => ("", "Member must have length less than or equal to 100"),
-        Value::Null => ("null", "Member must not be null"),
+        Value::Array(actions) if actions.is_empty() => {
+            "Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
+        }
+        Value::Array(_) => {
+            "Value at 'TransactItems' failed to satisfy constraint: Member must have length less than or equal to 100"
+        }
+        Value::Null => "Value null at 'transactItems' failed to satisfy constraint: Member must not be null",
         _ => return Err(unexpected()),
     };
-    let space = if value.is_empty() { "" } else { " " };
-    Err(Refusal::validation(format!(
-        "1 validation error detected: Value {value}{space}at 'transactItems' failed to satisfy constraint: {constraint}"
-    )))
+    Err(invalid_member(problem))
 }
 
 /// The only member of an action, which has this number.

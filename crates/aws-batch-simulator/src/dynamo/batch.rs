@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::consumed::Consumed;
 use super::items::Write;
 use super::key::KeyType;
-use super::request::{Part, check, split};
+use super::request::{Part, check, find, find_keys, requests};
 use super::table::{Table, Tables};
 use super::throttling::{throttled, throttled_by_fault};
 use crate::calls::{Call, Verdict};
@@ -16,18 +16,20 @@ use crate::wire::{Outcome, Refusal};
 /// The writes of a call to one table, and the call as the table counts it.
 type PartialCall = (Part<Vec<Write>>, Call);
 
+/// Of a call without requests. Some regions have another wording.
+const NO_REQUESTS: &str = "The requestItems parameter is required for BatchWriteItem";
+
 pub(super) fn write(tables: &Tables, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
-    let parts = split(tables, &mut body)?;
-    let called: Vec<(Table, Call)> = parts
-        .iter()
-        .map(|part| (part.table.clone(), part.table.call(answered)))
-        .collect();
-    let parts = check(parts).inspect_err(|_| {
-        for (table, _) in &called {
+    let requests = requests(&mut body, NO_REQUESTS)?;
+    let found = find(tables, &requests);
+    let calls: Vec<Call> = found.iter().flatten().map(|table| table.call(answered)).collect();
+    // A value is wrong whatever its table is, even if there is no such table.
+    let parts = check(requests, &body).and_then(|lists| parts(lists, found.clone()?));
+    let parts = parts.inspect_err(|_| {
+        for table in found.iter().flatten() {
             table.with_gate(|gate| gate.statistics.refused_calls += 1);
         }
     })?;
-    let calls = called.into_iter().map(|(_, call)| call);
     let parts: Vec<PartialCall> = parts.into_iter().zip(calls).collect();
     let mut faults = parts.iter().map(|(_, call)| &call.fault);
     let replacing = faults.find(|fault| fault.replaces_answer().is_some());
@@ -35,6 +37,15 @@ pub(super) fn write(tables: &Tables, mut body: Value, answered: &Answered) -> Re
         Some(fault) => answer_with_fault(fault, &parts),
         None => answer(parts, &body),
     }
+}
+
+fn parts(lists: Vec<(String, Vec<Write>)>, tables: Vec<Table>) -> Result<Vec<Part<Vec<Write>>>, Refusal> {
+    let with_tables = lists.into_iter().zip(tables);
+    let parts = with_tables.map(|((name, mut entries), table)| {
+        find_keys(&table, &mut entries)?;
+        Ok(Part { name, table, entries })
+    });
+    parts.collect()
 }
 
 /// The answer of a fault. The writes may be applied even so.

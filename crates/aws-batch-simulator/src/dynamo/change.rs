@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::index::Index;
 use super::key::Schema;
-use super::value::{LARGEST_ITEM, attributes, size_of_item, unexpected};
+use super::value::{LARGEST_ITEM, attributes, check_item, unexpected};
+use super::wording::{Wording, invalid_member};
 use crate::journal::Action;
 use crate::wire::Refusal;
 
@@ -58,9 +59,9 @@ pub(super) struct Change {
 
 impl Change {
     /// Checks the item or the key of the request, but not whether it fits the table.
-    pub(super) fn parse(kind: Kind, request: Value) -> Result<Self, Refusal> {
+    pub(super) fn parse(kind: Kind, request: Value, wording: Wording) -> Result<Self, Refusal> {
         let entry = attributes(request.get(kind.entry_member()), kind.entry_member())?;
-        let size = size_of_item(entry)?;
+        let size = check_item(entry, wording)?;
         if kind == Kind::Put && size > LARGEST_ITEM {
             return Err(Refusal::validation("Item size has exceeded the maximum allowed size"));
         }
@@ -117,6 +118,9 @@ impl Change {
     }
 }
 
+/// What `ReturnConsumedCapacity` may be.
+pub(super) const CAPACITY: [&str; 3] = ["INDEXES", "TOTAL", "NONE"];
+
 /// The value of a member that has one of these values, or none.
 pub(super) fn one_of<'a>(
     request: &'a Value,
@@ -124,12 +128,24 @@ pub(super) fn one_of<'a>(
     path: &str,
     allowed: &[&str],
 ) -> Result<Option<&'a str>, Refusal> {
+    match problem_of_enum(request, member, path, allowed)? {
+        Some(problem) => Err(invalid_member(problem)),
+        None => Ok(request[member].as_str()),
+    }
+}
+
+/// What is wrong with a member that has one of these values, or none.
+pub(super) fn problem_of_enum(
+    request: &Value,
+    member: &str,
+    path: &str,
+    allowed: &[&str],
+) -> Result<Option<String>, Refusal> {
     match &request[member] {
         Value::Null => Ok(None),
-        Value::String(value) if allowed.contains(&value.as_str()) => Ok(Some(value)),
-        Value::String(value) => Err(Refusal::validation(format!(
-            "1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint: Member must satisfy enum \
-             value set: [{}]",
+        Value::String(value) if allowed.contains(&value.as_str()) => Ok(None),
+        Value::String(value) => Ok(Some(format!(
+            "Value '{value}' at '{path}' failed to satisfy constraint: Member must satisfy enum value set: [{}]",
             allowed.join(", ")
         ))),
         _ => Err(unexpected()),

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::change::{Change, Kind};
 use super::evaluation::{Evaluation, Failure, Setting};
 use super::items::units_of;
+use super::stored::stored;
 use super::table::{State, Table};
 use crate::admission::Demand;
 use crate::calls::{Call, Cost, Verdict};
@@ -41,7 +42,7 @@ impl Prepared {
     /// The item after the change, if it is applied.
     pub(super) fn item_after(&self) -> Option<Value> {
         match &self.evaluation.write {
-            Some(write) => write.is_put.then(|| write.entry.clone()),
+            Some(write) => write.is_put.then(|| stored(&write.entry).into_owned()),
             None => self.item_before(),
         }
     }

@@ -28,6 +28,7 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
         "TableName": table.name(),
         "TableArn": table.arn(),
         "TableStatus": "ACTIVE",
+        "CreationDateTime": table.created(),
         "KeySchema": keys(table.schema()),
         "AttributeDefinitions": attributes,
         "ItemCount": table.len(),

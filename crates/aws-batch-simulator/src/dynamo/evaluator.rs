@@ -87,6 +87,35 @@ impl Evaluator {
         Err(Failure::Request(without_expressions()))
     }
 
+    /// The attributes that a request for an item asks for.
+    #[cfg(feature = "expressions")]
+    pub(super) fn project(
+        &mut self,
+        schema: &Schema,
+        request: &Value,
+        key: &Value,
+        item: Option<&Value>,
+    ) -> Result<Option<Value>, Failure> {
+        self.expressions.project(schema, request, key, item)
+    }
+
+    /// The same with projections of attributes at the top of an item.
+    #[cfg(not(feature = "expressions"))]
+    #[expect(clippy::unused_self, reason = "the same as with the feature")]
+    pub(super) fn project(
+        &mut self,
+        _: &Schema,
+        request: &Value,
+        _: &Value,
+        item: Option<&Value>,
+    ) -> Result<Option<Value>, Failure> {
+        let attributes = super::projection::attributes(request).map_err(Failure::Request)?;
+        Ok(match (item, attributes) {
+            (Some(item), Some(attributes)) => Some(super::projection::only(item.clone(), &attributes)),
+            (item, _) => item.cloned(),
+        })
+    }
+
     #[cfg(feature = "expressions")]
     fn evaluate_expressions(
         &mut self,

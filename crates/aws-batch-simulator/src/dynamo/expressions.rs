@@ -1,4 +1,4 @@
-//! Evaluates conditions and updates, queries, and the filters and projections of scans.
+//! Evaluates conditions and updates, queries, and the filters and projections of reads.
 //!
 //! `dynoxide`, an emulator that is verified against the service, decides what expressions mean. It sees one item at a time, or those
 //! of a page: they are put into a table of its own in memory, the change or the scan is performed there, and its result is read.
@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use dynoxide::actions::create_table::{self, CreateTableRequest};
 use dynoxide::actions::delete_item::{self, DeleteItemRequest};
+use dynoxide::actions::get_item::{self, GetItemRequest};
 use dynoxide::actions::put_item::{self, PutItemRequest};
 use dynoxide::actions::query::{self, QueryRequest};
 use dynoxide::actions::scan::{self, ScanRequest};
@@ -25,6 +26,7 @@ use super::evaluation::{Evaluation, Failure, Setting, delete, put};
 use super::key::Schema;
 use super::query::Queried;
 use super::value::size_of_item;
+use super::wording::Wording;
 use crate::wire::Refusal;
 
 /// The only table of the database. Its name is within the rules for names, which the simulator does not have.
@@ -101,7 +103,7 @@ impl Expressions {
     }
 }
 
-/// Scans of the database.
+/// Reads of the database.
 impl Expressions {
     /// The items that the filter of a scan's request holds for, with the attributes of its projection, in any order.
     pub(super) fn select(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Vec<Value>, Failure> {
@@ -138,9 +140,33 @@ impl Expressions {
         }
     }
 
+    /// The attributes that a request for an item with this key asks for.
+    pub(super) fn project(
+        &mut self,
+        schema: &Schema,
+        request: &Value,
+        key: &Value,
+        item: Option<&Value>,
+    ) -> Result<Option<Value>, Failure> {
+        let mut get = json!({"TableName": TABLE, "Key": key});
+        for member in ["ProjectionExpression", "ExpressionAttributeNames", "AttributesToGet"] {
+            if !request[member].is_null() {
+                get[member] = request[member].clone();
+            }
+        }
+        let request: GetItemRequest = read(serde_json::from_value(get), Wording::Plain)?;
+        let items = item.map_or(&[][..], std::slice::from_ref);
+        self.with(schema, items, |storage| {
+            match now(get_item::execute(storage, request)) {
+                Ok(answer) => Ok(answer.item.and_then(|item| serde_json::to_value(item).ok())),
+                Err(error) => failed(error).and(Err(unanswered("a read has no condition"))),
+            }
+        })
+    }
+
     fn scan(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Vec<Value>, Failure> {
         self.with(schema, items, |storage| {
-            let request: ScanRequest = read(serde_json::from_value(request.clone()))?;
+            let request: ScanRequest = read(serde_json::from_value(request.clone()), Wording::Plain)?;
             match now(scan::execute(storage, request)) {
                 Ok(answer) => {
                     let items = answer.items.unwrap_or_default().into_iter().map(serde_json::to_value);
@@ -162,7 +188,7 @@ impl Expressions {
         request["TableName"] = TABLE.into();
         request["ReturnConsumedCapacity"] = "TOTAL".into();
         let answer = self.with(schema, items, |storage| {
-            let request: QueryRequest = read(serde_json::from_value(request))?;
+            let request: QueryRequest = read(serde_json::from_value(request), Wording::Plain)?;
             match now(query::execute(storage, request)) {
                 Ok(answer) => Ok(answer),
                 Err(error) => failed(error).and(Err(unanswered("a query has no condition"))),
@@ -251,22 +277,25 @@ fn perform(storage: &Storage, change: &Change, setting: Setting) -> Result<Perfo
         (Setting::Transaction, kind) | (_, kind @ Kind::Check) => {
             let action = json!({member(kind): request});
             let request = TransactWriteItemsRequest {
-                transact_items: vec![read(serde_json::from_value::<TransactWriteItem>(action))?],
+                transact_items: vec![read(
+                    serde_json::from_value::<TransactWriteItem>(action),
+                    Wording::Older,
+                )?],
                 ..TransactWriteItemsRequest::default()
             };
             let result = now(transact_write_items::execute(storage, request));
             done(result.map(|_| None))
         }
         (Setting::Alone, Kind::Put) => {
-            let request: PutItemRequest = read(serde_json::from_value(request))?;
+            let request: PutItemRequest = read(serde_json::from_value(request), Wording::Member)?;
             done(now(put_item::execute(storage, request)).map(|_| None))
         }
         (Setting::Alone, Kind::Delete) => {
-            let request: DeleteItemRequest = read(serde_json::from_value(request))?;
+            let request: DeleteItemRequest = read(serde_json::from_value(request), Wording::Member)?;
             done(now(delete_item::execute(storage, request)).map(|_| None))
         }
         (Setting::Alone, Kind::Update) => {
-            let request: UpdateItemRequest = read(serde_json::from_value(request))?;
+            let request: UpdateItemRequest = read(serde_json::from_value(request), Wording::Member)?;
             done(now(update_item::execute(storage, request)).map(|answer| answer.attributes))
         }
     }
@@ -298,18 +327,20 @@ fn failed(error: DynoxideError) -> Result<Performed, Failure> {
     }
 }
 
-/// A request that is read. The reader marks errors of validation, which it returns as text.
-fn read<T>(request: serde_json::Result<T>) -> Result<T, Failure> {
+/// A request that is read. The reader marks errors of validation, which it returns as text. Some of them are errors of a member where
+/// the change stands alone.
+fn read<T>(request: serde_json::Result<T>, wording: Wording) -> Result<T, Failure> {
     request.map_err(|error| {
         let message = error.to_string();
-        let marked = ["VALIDATION:", "VALIDATION_REQUEST:", "VALIDATION_AS_READ:"];
+        let marked = ["VALIDATION:", "VALIDATION_AS_READ:"];
         let marked = marked.iter().find_map(|mark| message.strip_prefix(mark));
-        Failure::Request(match marked {
-            Some(rest) => Refusal::validation(rest.to_owned()),
-            None if message.contains("Supplied AttributeValue") || message.contains("missing field") => {
+        Failure::Request(match (marked, message.strip_prefix("VALIDATION_REQUEST:")) {
+            (Some(rest), _) => Refusal::validation(rest.to_owned()),
+            (None, Some(rest)) => wording.refuse(rest.to_owned()),
+            _ if message.contains("Supplied AttributeValue") || message.contains("missing field") => {
                 Refusal::validation(message)
             }
-            None => Refusal::serialization("Unexpected value type in payload"),
+            _ => Refusal::serialization("Unexpected value type in payload"),
         })
     })
 }

@@ -1,15 +1,17 @@
 //! `BatchGetItem` and `GetItem`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::change::{CAPACITY, one_of, problem_of_enum};
 use super::consumed::read_units;
-use super::projection::{attributes, only};
-use super::request::{Part, split};
+use super::evaluation::Failure;
+use super::request::{Part, find, requests};
 use super::table::{Table, Tables};
 use super::throttling::throttled_read;
-use super::value::{size_of_item, unexpected};
+use super::value::{check_item, missing, size_of_item, unexpected};
+use super::wording::{Wording, invalid_member};
 use crate::admission::{Demand, Throttle, ThroughputLimit};
 use crate::calls::{Call, Cost, Statistics, Verdict};
 use crate::capacity::Capacity;
@@ -60,14 +62,20 @@ impl Table {
 struct Keys {
     of_items: Vec<Value>,
     is_consistent: bool,
-    /// The requested attributes; `None` for all.
-    attributes: Option<BTreeSet<String>>,
     /// The other members of the request, which are returned with unprocessed keys.
-    more: Map<String, Value>,
+    more: Value,
 }
 
+/// Of a call without requests. Some regions have another wording.
+const NO_REQUESTS: &str = "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have \
+                           length greater than or equal to 1";
+
 pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal> {
-    let parts = checked(split(tables, body)?)?;
+    let requests = requests(body, NO_REQUESTS)?;
+    let found = find(tables, &requests);
+    // A key is wrong whatever its table is, even if there is no such table.
+    let keys = check(requests, body)?;
+    let parts = parts(keys, found?)?;
     // Reads have no journal.
     let call = |part: &Part<Keys>| part.table.reads().call(&Answered::default());
     let calls: Vec<Call> = parts.iter().map(call).collect();
@@ -83,7 +91,8 @@ pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal>
         _ => None,
     });
     let delay = delay.max();
-    let (mut responses, mut unprocessed, mut consumed) = (Map::new(), Map::new(), Vec::new());
+    let capacity = body["ReturnConsumedCapacity"].as_str();
+    let (mut responses, mut unprocessed, mut units_of_tables) = (Map::new(), Map::new(), Vec::new());
     let (mut bytes, mut processed) = (0, 0);
     let first = parts.first().map(|part| part.table.clone());
     for (part, call) in parts.into_iter().zip(&calls) {
@@ -110,14 +119,20 @@ pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal>
             bytes += size;
             processed += 1;
             units += cost.demand.units;
-            items.extend(item.map(|item| keys.projected(item)));
+            if let Some(item) = item {
+                items.extend(
+                    table
+                        .project(&keys.more, key, Some(item))
+                        .map_err(Failure::into_refusal)?,
+                );
+            }
         }
         if !left.is_empty() {
             let mut rest = keys.more;
-            rest.insert("Keys".to_owned(), Value::Array(left));
-            unprocessed.insert(name.clone(), Value::Object(rest));
+            rest["Keys"] = Value::Array(left);
+            unprocessed.insert(name.clone(), rest);
         }
-        consumed.push(json!({"TableName": name, "CapacityUnits": units}));
+        units_of_tables.push(consumed(&name, units, capacity));
         responses.insert(name, Value::Array(items));
     }
     if processed == 0
@@ -126,8 +141,8 @@ pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal>
         return Err(exceeded(&table));
     }
     let mut answer = json!({"Responses": responses, "UnprocessedKeys": unprocessed});
-    if let Some("TOTAL" | "INDEXES") = body["ReturnConsumedCapacity"].as_str() {
-        answer["ConsumedCapacity"] = Value::Array(consumed);
+    if let Some("TOTAL" | "INDEXES") = capacity {
+        answer["ConsumedCapacity"] = Value::Array(units_of_tables);
     }
     Ok(match delay {
         Some(delay) => Outcome::Late(answer, delay),
@@ -147,51 +162,75 @@ fn size(item: &Value) -> usize {
         .unwrap_or_default()
 }
 
-/// Checks the whole call: one invalid key causes all of it to be refused.
-fn checked(parts: Vec<Part<Value>>) -> Result<Vec<Part<Keys>>, Refusal> {
-    let mut count = 0;
-    let check = |part: Part<Value>| {
-        let Part { name, table, entries } = part;
-        let keys = keys(&table, entries)?;
-        count += keys.of_items.len();
-        if count > MOST_KEYS {
-            return Err(Refusal::validation(
-                "Too many items requested for the BatchGetItem call",
-            ));
-        }
-        Ok(Part {
-            name,
-            table,
-            entries: keys,
-        })
+/// Checks what does not depend on a table: one invalid key causes the whole call to be refused.
+fn check(requests: Map<String, Value>, body: &Value) -> Result<Vec<(String, Keys)>, Refusal> {
+    let lists = requests.into_iter().map(|(name, request)| Ok((name, keys(request)?)));
+    let lists: Vec<(String, Keys)> = lists.collect::<Result<_, _>>()?;
+    let refuse = |name: &str, limit: &str| {
+        let constraint = format!("Member must have length {limit}");
+        Err(invalid_member(format_args!(
+            "Value at 'RequestItems.{name}.member.Keys' failed to satisfy constraint: {constraint}"
+        )))
     };
-    parts.into_iter().map(check).collect()
-}
-
-fn keys(table: &Table, mut body: Value) -> Result<Keys, Refusal> {
-    let Value::Array(keys) = body["Keys"].take() else {
+    if let Some((name, _)) = lists.iter().find(|(_, keys)| keys.of_items.is_empty()) {
+        return refuse(name, "greater than or equal to 1");
+    }
+    let count: usize = lists.iter().map(|(_, keys)| keys.of_items.len()).sum();
+    let longest = lists.iter().max_by_key(|(_, keys)| keys.of_items.len());
+    if let Some((name, _)) = longest.filter(|_| count > MOST_KEYS) {
+        return refuse(name, "less than or equal to 100");
+    }
+    if let Some(problem) = problem_of_enum(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)? {
+        return Err(invalid_member(problem));
+    }
+    let has = |member: &str| lists.iter().any(|(_, keys)| !keys.more[member].is_null());
+    if has("AttributesToGet") && has("ProjectionExpression") {
         return Err(Refusal::validation(
-            "1 validation error detected: Value null at 'requestItems' failed to satisfy constraint: Member must not be null",
+            "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: \
+             {AttributesToGet} Expression parameters: {ProjectionExpression}",
         ));
-    };
-    let mut distinct = HashSet::with_capacity(keys.len());
-    for key in &keys {
-        let attributes = key.as_object().ok_or_else(unexpected)?;
-        if !distinct.insert(table.schema().key_alone(attributes)?) {
-            return Err(Refusal::validation("Provided list of item keys contains duplicates"));
+    }
+    for (_, keys) in &lists {
+        for key in &keys.of_items {
+            check_item(key.as_object().ok_or_else(unexpected)?, Wording::Plain)?;
         }
     }
-    let attributes = attributes(&body)?;
-    let Value::Object(mut more) = body else {
-        return Err(unexpected());
+    Ok(lists)
+}
+
+fn keys(mut request: Value) -> Result<Keys, Refusal> {
+    let members = request.as_object_mut().ok_or_else(unexpected)?;
+    let of_items = match members.remove("Keys") {
+        Some(Value::Array(keys)) => keys,
+        None | Some(Value::Null) => return Err(missing("requestItems")),
+        _ => return Err(unexpected()),
     };
-    more.remove("Keys");
     Ok(Keys {
-        of_items: keys,
-        is_consistent: more.get("ConsistentRead") == Some(&Value::Bool(true)),
-        attributes,
-        more,
+        of_items,
+        is_consistent: request["ConsistentRead"] == Value::Bool(true),
+        more: request,
     })
+}
+
+/// The same with their tables, which they must fit.
+fn parts(lists: Vec<(String, Keys)>, tables: Vec<Table>) -> Result<Vec<Part<Keys>>, Refusal> {
+    let with_tables = lists.into_iter().zip(tables);
+    let parts = with_tables.map(|((name, entries), table)| {
+        let mut distinct = HashSet::with_capacity(entries.of_items.len());
+        for key in &entries.of_items {
+            let attributes = key.as_object().ok_or_else(unexpected)?;
+            if !distinct.insert(table.schema().key_alone(attributes)?) {
+                return Err(Refusal::validation("Provided list of item keys contains duplicates"));
+            }
+        }
+        // A projection is checked even if there are no items.
+        if let Some(key) = entries.of_items.first() {
+            let projected = table.project(&entries.more, key, None);
+            projected.map_err(Failure::into_refusal)?;
+        }
+        Ok(Part { name, table, entries })
+    });
+    parts.collect()
 }
 
 impl Keys {
@@ -205,24 +244,40 @@ impl Keys {
             is_hot: table.is_hot_read(item.unwrap_or(key)),
         }
     }
-
-    fn projected(&self, item: Value) -> Value {
-        match (&self.attributes, item) {
-            (Some(attributes), item) => only(item, attributes),
-            (None, item) => item,
-        }
-    }
 }
 
 /// `GetItem`, whatever the capacity.
 pub(super) fn get_item(tables: &Tables, body: &Value) -> Result<Value, Refusal> {
-    let table = tables.of_request(body)?;
-    let key = body["Key"]
-        .as_object()
-        .ok_or_else(|| Refusal::validation("The parameter 'Key' is required but was not present in the request"))?;
-    table.schema().key_alone(key)?;
-    Ok(match table.item(&body["Key"]) {
-        Some(item) => json!({"Item": item}),
-        None => json!({}),
-    })
+    let key = &body["Key"];
+    let attributes = match key {
+        Value::Null => return Err(missing("key")),
+        key => key.as_object().ok_or_else(unexpected)?,
+    };
+    let found = tables.of_request(body);
+    let capacity = one_of(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?;
+    check_item(attributes, Wording::Plain)?;
+    let table = found?;
+    table.schema().key_alone(attributes)?;
+    let item = table.item(key);
+    let units = read_units(
+        item.as_ref().map_or(0, size),
+        body["ConsistentRead"] == Value::Bool(true),
+    );
+    let mut answer = json!({});
+    if let Some(item) = table.project(body, key, item).map_err(Failure::into_refusal)? {
+        answer["Item"] = item;
+    }
+    if let Some("TOTAL" | "INDEXES") = capacity {
+        answer["ConsumedCapacity"] = consumed(body["TableName"].as_str().unwrap_or_default(), units, capacity);
+    }
+    Ok(answer)
+}
+
+/// The consumed capacity as in an answer: of the table too if the call asks for it.
+fn consumed(name: &str, units: f64, capacity: Option<&str>) -> Value {
+    let mut consumed = json!({"TableName": name, "CapacityUnits": units});
+    if capacity == Some("INDEXES") {
+        consumed["Table"] = json!({"CapacityUnits": units});
+    }
+    consumed
 }

@@ -6,6 +6,7 @@ use std::ops::{Bound, RangeInclusive};
 use serde_json::{Map, Value};
 
 use super::key::place_of_key;
+use super::stored::stored;
 
 /// A write unit is for each started kilobyte.
 const WRITE_UNIT: usize = 1_024;
@@ -117,7 +118,7 @@ impl Items {
     pub(super) fn store(&mut self, write: &Write) {
         let old = if write.is_put {
             let stored = Stored {
-                json: write.entry.to_string().into(),
+                json: stored(&write.entry).to_string().into(),
                 size: write.size,
             };
             self.stored.insert(ranked(&write.key), stored)

@@ -95,16 +95,24 @@ impl Schema {
         Ok(key)
     }
 
+    /// The same for an item of a batch, in the wording of keys that stand alone.
+    pub(super) fn key_of_batch_item(&self, item: &Map<String, Value>) -> Result<String, Refusal> {
+        if !self.fits(item) {
+            return Err(no_match());
+        }
+        self.key_of_item(item)
+    }
+
+    /// Whether all attributes of the key are there and of their types.
+    fn fits(&self, item: &Map<String, Value>) -> bool {
+        let mut attributes = self.attributes();
+        attributes.all(|(name, expected)| item.get(name).is_some_and(|value| value.get(expected.tag()).is_some()))
+    }
+
     /// The same for a key that stands alone, as in a delete: it must have the attributes of the key and no others.
     pub(super) fn key_alone(&self, key: &Map<String, Value>) -> Result<String, Refusal> {
-        let matches = key.len() == self.attributes().count()
-            && self
-                .attributes()
-                .all(|(name, expected)| key.get(name).is_some_and(|value| value.get(expected.tag()).is_some()));
-        if !matches {
-            return Err(Refusal::validation(
-                "The provided key element does not match the schema",
-            ));
+        if key.len() != self.attributes().count() || !self.fits(key) {
+            return Err(no_match());
         }
         self.key_of_item(key)
     }
@@ -114,6 +122,10 @@ impl Schema {
         let attributes = self.attributes();
         Value::Object(attributes.map(|(name, _)| (name.clone(), item[name].clone())).collect())
     }
+}
+
+fn no_match() -> Refusal {
+    Refusal::validation("The provided key element does not match the schema")
 }
 
 /// The hash of the partition key in a key as text, as in its [`Place`].

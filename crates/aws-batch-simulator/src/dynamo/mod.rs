@@ -3,6 +3,8 @@
 mod actions;
 mod batch;
 mod cancellation;
+#[cfg(test)]
+mod captured;
 mod change;
 mod consumed;
 mod decision;
@@ -17,11 +19,13 @@ mod items;
 mod key;
 mod number;
 mod options;
+#[cfg(not(feature = "expressions"))]
 mod projection;
 mod query;
 mod request;
 mod scan;
 mod single;
+mod stored;
 mod table;
 #[cfg(all(test, feature = "expressions"))]
 mod tests;
@@ -29,6 +33,7 @@ mod throttling;
 mod tokens;
 mod transaction;
 mod value;
+mod wording;
 
 use serde_json::Value;
 

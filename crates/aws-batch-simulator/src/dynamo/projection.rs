@@ -9,7 +9,13 @@ use crate::wire::Refusal;
 /// The names in a projection, of attributes at the top of an item.
 pub(super) fn attributes(body: &Value) -> Result<Option<BTreeSet<String>>, Refusal> {
     let Some(expression) = body["ProjectionExpression"].as_str() else {
-        return Ok(None);
+        let names = body["AttributesToGet"].as_array();
+        return Ok(names.map(|names| {
+            names
+                .iter()
+                .filter_map(|name| Some(name.as_str()?.to_owned()))
+                .collect()
+        }));
     };
     let name = |part: &str| {
         let part = part.trim();

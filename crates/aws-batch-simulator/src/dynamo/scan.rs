@@ -168,8 +168,8 @@ fn limit(body: &Value) -> Result<usize, Refusal> {
             .and_then(|limit| usize::try_from(limit).ok())
             .ok_or_else(|| {
                 Refusal::validation(
-                    "1 validation error detected: Value at 'limit' failed to satisfy constraint: Member must have value \
-                     greater than or equal to 1",
+                    format!("1 validation error detected: Value '{limit}' at 'limit' failed to satisfy constraint: Member must have value \
+                     greater than or equal to 1"),
                 )
             }),
     }
@@ -179,7 +179,7 @@ fn limit(body: &Value) -> Result<usize, Refusal> {
 fn segment(body: &Value) -> Result<(RangeInclusive<u64>, String), Refusal> {
     let missing = |missing: &str, present: &str| {
         Refusal::validation(format!(
-            "The {missing} parameter is required but was not present in the request when {present} parameter is present"
+            "The {missing} parameter is required but was not present in the request when parameter {present} is present"
         ))
     };
     let (segment, total) = match (&body["Segment"], &body["TotalSegments"]) {

@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::change::{Change, Kind, one_of};
+use super::change::{CAPACITY, Change, Kind, problem_of_enum};
 use super::consumed::Consumed;
 use super::decision::Decided;
-use super::table::{Table, Tables};
+use super::request::METRICS;
+use super::table::{Table, Tables, not_found};
 use super::throttling::{throttled, throttled_by_fault};
+use super::wording::{Wording, invalid_member, invalid_members};
 use crate::calls::{CONFLICT, Call, INTERNAL_ERROR, Verdict};
 use crate::journal::{Acknowledgement, Answered};
 use crate::wire::{Outcome, Refusal};
@@ -20,10 +22,19 @@ struct Requested<'a> {
 }
 
 pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
-    let table = tables.of_request(&body)?;
-    let call = table.whole_call(answered);
-    let refused = |_: &Refusal| table.with_gate(|gate| gate.statistics.refused_calls += 1);
-    let change = check(&table, kind, body).inspect_err(refused)?;
+    let found = tables.maybe_of_request(&body)?;
+    let call = found.as_ref().map(|table| table.whole_call(answered));
+    let refused = |_: &Refusal| {
+        if let Some(table) = &found {
+            table.with_gate(|gate| gate.statistics.refused_calls += 1);
+        }
+    };
+    // A value is wrong whatever the table is, even if there is no such table.
+    let mut change = check(kind, body).inspect_err(refused)?;
+    let (Some(table), Some(call)) = (found.clone(), call) else {
+        return Err(not_found());
+    };
+    fit(&table, &mut change).inspect_err(refused)?;
     if let Some(is_applied) = call.fault.replaces_answer() {
         return answer_with_fault(&table, &change, &call, is_applied);
     }
@@ -32,14 +43,18 @@ pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answere
     answer(&table, &change, &call, &decided, &requested)
 }
 
-fn check(table: &Table, kind: Kind, body: Value) -> Result<Change, Refusal> {
+fn check(kind: Kind, body: Value) -> Result<Change, Refusal> {
     requested(kind, &body)?;
-    let mut change = Change::parse(kind, body)?;
+    Change::parse(kind, body, Wording::Member)
+}
+
+/// Finds the key of a change, and checks that it fits the table.
+fn fit(table: &Table, change: &mut Change) -> Result<(), Refusal> {
     change.find_key(table.schema(), table.indexes())?;
     if table.poisons(change.entry()) {
         return Err(poisoned());
     }
-    Ok(change)
+    Ok(())
 }
 
 pub(super) fn poisoned() -> Refusal {
@@ -47,27 +62,31 @@ pub(super) fn poisoned() -> Refusal {
 }
 
 fn requested(kind: Kind, body: &Value) -> Result<Requested<'_>, Refusal> {
-    let values = ["ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW", "NONE"];
-    let values = one_of(body, "ReturnValues", "returnValues", &values)?;
+    let problems = [
+        problem_of_enum(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
+        // The service names neither the member nor its value, and one of the allowed values wrongly.
+        problem_of_enum(body, "ReturnValues", "returnValues", &VALUES)?.map(|_| {
+            "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+                .to_owned()
+        }),
+        problem_of_enum(body, "ReturnItemCollectionMetrics", "returnItemCollectionMetrics", &METRICS)?,
+        problem_of_enum(body, ON_FAILURE, "returnValuesOnConditionCheckFailure", &["ALL_OLD", "NONE"])?,
+    ];
+    invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
+    let values = body["ReturnValues"].as_str();
     if kind != Kind::Update && !matches!(values, None | Some("NONE" | "ALL_OLD")) {
-        return Err(Refusal::validation(
-            "1 validation error detected: ReturnValues can only be ALL_OLD or NONE",
-        ));
+        return Err(invalid_member("ReturnValues can only be ALL_OLD or NONE"));
     }
-    let on_failure = "ReturnValuesOnConditionCheckFailure";
-    one_of(
-        body,
-        on_failure,
-        "returnValuesOnConditionCheckFailure",
-        &["ALL_OLD", "NONE"],
-    )?;
-    let capacity = ["INDEXES", "TOTAL", "NONE"];
     Ok(Requested {
         name: body["TableName"].as_str().unwrap_or_default(),
         values,
-        capacity: one_of(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &capacity)?,
+        capacity: body["ReturnConsumedCapacity"].as_str(),
     })
 }
+
+const VALUES: [&str; 5] = ["ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW", "NONE"];
+
+const ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
 
 /// What the caller learns about a change: nothing if the status says that the service has failed.
 fn acknowledgement(verdict: &Verdict) -> Acknowledgement {

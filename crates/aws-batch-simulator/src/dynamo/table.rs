@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -14,6 +14,8 @@ use super::items::{Items, Page, Write, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
 use super::query::Queried;
+use super::value::missing;
+use super::wording::invalid_member;
 use crate::admission::{AdmissionControl, Demand, Provision};
 use crate::calls::{Call, Cost, Verdict};
 use crate::capacity::Capacity;
@@ -32,6 +34,8 @@ pub struct Table {
 
 struct Inner {
     name: String,
+    /// By the clock of the machine.
+    created: SystemTime,
     schema: Schema,
     indexes: Vec<Index>,
     counts_only: bool,
@@ -141,6 +145,7 @@ impl Table {
         Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
+                created: SystemTime::now(),
                 schema: options.schema,
                 indexes,
                 counts_only: options.counts_only,
@@ -151,6 +156,12 @@ impl Table {
                 hot_reads: Predicate::default(),
             }),
         }
+    }
+
+    /// Seconds since 1970.
+    pub(super) fn created(&self) -> f64 {
+        let since_epoch = self.inner.created.duration_since(UNIX_EPOCH);
+        since_epoch.unwrap_or_default().as_secs_f64()
     }
 
     pub(super) fn reads(&self) -> MutexGuard<'_, Gate> {
@@ -270,6 +281,17 @@ impl Table {
         self.state().evaluator.query(self.schema(), request, items)
     }
 
+    /// The attributes of an item, which has this key, that the request asks for; all if it does not name any. The request is
+    /// checked even if there is no item.
+    pub(super) fn project(&self, request: &Value, key: &Value, item: Option<Value>) -> Result<Option<Value>, Failure> {
+        let members = ["ProjectionExpression", "ExpressionAttributeNames", "AttributesToGet"];
+        if members.iter().all(|member| request[*member].is_null()) {
+            return Ok(item);
+        }
+        let mut state = self.state();
+        state.evaluator.project(self.schema(), request, key, item.as_ref())
+    }
+
     /// The description of the capacity for reads.
     pub(super) fn read_provision(&self) -> Provision {
         self.reads().provision(None).unwrap_or_default()
@@ -316,19 +338,72 @@ pub(crate) type Tables = Registry<Table>;
 impl Tables {
     /// The table with this name or ARN.
     pub(super) fn named(&self, name: &str) -> Result<Table, Refusal> {
+        self.maybe_named(name).ok_or_else(not_found)
+    }
+
+    fn maybe_named(&self, name: &str) -> Option<Table> {
         let short = name
             .strip_prefix("arn:")
             .and_then(|arn| arn.split_once(":table/"))
             .map_or(name, |(_, name)| name);
         self.find(short)
-            .ok_or_else(|| Refusal::new("ResourceNotFoundException", "Requested resource not found"))
     }
 
     /// The table that a request names.
     pub(super) fn of_request(&self, body: &Value) -> Result<Table, Refusal> {
-        let name = body["TableName"].as_str().ok_or_else(|| {
-            Refusal::validation("The parameter 'TableName' is required but was not present in the request")
-        })?;
-        self.named(name)
+        self.maybe_of_request(body)?.ok_or_else(not_found)
     }
+
+    /// The same if there is such a table. Fails if the request has no name, or one that breaks the rules for names.
+    pub(super) fn maybe_of_request(&self, body: &Value) -> Result<Option<Table>, Refusal> {
+        let Some(name) = body["TableName"].as_str() else {
+            return Err(missing("tableName"));
+        };
+        let table = self.maybe_named(name);
+        match problem_of_name(name).filter(|_| table.is_none()) {
+            Some(problem) => Err(invalid_member(problem)),
+            None => Ok(table),
+        }
+    }
+}
+
+/// Of a table that does not exist.
+pub(super) fn not_found() -> Refusal {
+    Refusal::new("ResourceNotFoundException", "Requested resource not found")
+}
+
+/// Characters of a table's name. Tables of the simulator may have others.
+const LENGTHS: RangeInclusive<usize> = 3..=255;
+
+/// Whether this may be the name of a table of the service, or an ARN.
+pub(super) fn is_table_name(name: &str) -> bool {
+    name.starts_with("arn:") || LENGTHS.contains(&name.len()) && has_allowed_characters(name)
+}
+
+fn has_allowed_characters(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+}
+
+/// The first rule for names that a name breaks.
+fn problem_of_name(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some(
+            "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+                .to_owned(),
+        );
+    }
+    if is_table_name(name) {
+        return None;
+    }
+    let constraint = if name.len() < *LENGTHS.start() {
+        "have length greater than or equal to 3"
+    } else if name.len() > *LENGTHS.end() {
+        "have length less than or equal to 255"
+    } else {
+        "satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
+    };
+    Some(format!(
+        "Value '{name}' at 'tableName' failed to satisfy constraint: Member must {constraint}"
+    ))
 }

@@ -1,6 +1,8 @@
 //! The simulator against the emulator that evaluates its expressions: the same calls have the same answers, and leave the same
 //! items.
 
+mod batches;
+
 use dynoxide::{Database, DynoxideError};
 use proptest::collection::vec;
 use proptest::option;
@@ -13,7 +15,7 @@ use crate::journal::Answered;
 use crate::registry::Registry;
 use crate::wire::Outcome;
 
-const TABLES: [&str; 2] = ["orders", "events"];
+const TABLES: [&str; 3] = ["orders", "events", "blobs"];
 
 /// Both, with the same tables.
 struct Pair {
@@ -31,21 +33,24 @@ impl Pair {
         let tables: Tables = Registry::new("table", 1);
         let emulator = Database::memory().unwrap();
         let ours = TABLES.map(|name| {
-            let (options, keys, definitions) = if name == "orders" {
+            let by_id = |kind: KeyType| {
                 (
-                    TableOptions::key("id", KeyType::S),
+                    TableOptions::key("id", kind),
                     json!([{"AttributeName": "id", "KeyType": "HASH"}]),
-                    json!([{"AttributeName": "id", "AttributeType": "S"}]),
+                    json!([{"AttributeName": "id", "AttributeType": kind.tag()}]),
                 )
-            } else {
-                (
+            };
+            let (options, keys, definitions) = match name {
+                "orders" => by_id(KeyType::S),
+                "blobs" => by_id(KeyType::B),
+                _ => (
                     TableOptions::key("id", KeyType::N).sort_key("at", KeyType::S),
                     json!([{"AttributeName": "id", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]),
                     json!([
                         {"AttributeName": "id", "AttributeType": "N"},
                         {"AttributeName": "at", "AttributeType": "S"},
                     ]),
-                )
+                ),
             };
             let request = json!({
                 "TableName": name,

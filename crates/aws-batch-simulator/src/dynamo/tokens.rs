@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::value::unexpected;
+use super::wording::invalid_member;
 use crate::registry::lock;
 use crate::wire::Refusal;
 
@@ -89,9 +90,13 @@ pub(super) fn token(request: &Value) -> Result<Option<&str>, Refusal> {
     match &request["ClientRequestToken"] {
         Value::Null => Ok(None),
         Value::String(token) if (1..=LONGEST).contains(&token.len()) => Ok(Some(token)),
-        Value::String(token) => Err(Refusal::validation(format!(
-            "1 validation error detected: Value '{token}' at 'clientRequestToken' failed to satisfy constraint: Member must have \
-             length less than or equal to {LONGEST} and greater than or equal to 1"
+        Value::String(token) => Err(invalid_member(format_args!(
+            "Value at 'ClientRequestToken' failed to satisfy constraint: Member must have length {}",
+            if token.is_empty() {
+                "greater than or equal to 1"
+            } else {
+                "less than or equal to 36"
+            }
         ))),
         _ => Err(unexpected()),
     }

@@ -8,14 +8,16 @@ use tokio::time::Instant;
 
 use super::actions::{Action, Participant, Requests};
 use super::cancellation::{VALIDATION_ERROR, canceled, reason};
-use super::change::one_of;
+use super::change::{CAPACITY, problem_of_enum};
 use super::consumed::{Consumed, reread};
 use super::decision::Prepared;
 use super::evaluation::{Failure, Setting};
+use super::request::METRICS;
 use super::single::internal_error;
 use super::table::{State, Tables};
 use super::throttling::throttled_by_fault;
 use super::tokens::{Fingerprint, Tokens, token};
+use super::wording::invalid_members;
 use crate::admission::{Demand, Place};
 use crate::calls::{Cost, Verdict};
 use crate::fault::InjectedFault;
@@ -43,10 +45,18 @@ pub(super) fn write(
     mut body: Value,
     answered: &Answered,
 ) -> Result<Outcome, Refusal> {
-    let capacity = ["INDEXES", "TOTAL", "NONE"];
-    let capacity = one_of(&body, "ReturnConsumedCapacity", "returnConsumedCapacity", &capacity)?;
-    let capacity = capacity.map(str::to_owned);
     let token = token(&body)?.map(|token| (token.to_owned(), Fingerprint::of(&body["TransactItems"])));
+    let problems = [
+        problem_of_enum(&body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
+        problem_of_enum(
+            &body,
+            "ReturnItemCollectionMetrics",
+            "returnItemCollectionMetrics",
+            &METRICS,
+        )?,
+    ];
+    invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
+    let capacity = body["ReturnConsumedCapacity"].as_str().map(str::to_owned);
     let requests = Requests::find(tables, &mut body)?;
     let participants = requests.participants(answered);
     let mut completed = token.as_ref().map(|_| tokens.completed());

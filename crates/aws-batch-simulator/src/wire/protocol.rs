@@ -56,7 +56,10 @@ impl Protocol {
         serde_json::from_slice(body).map_err(|error| {
             // The parser fails at 128 levels of JSON, far beyond the 32 levels of attributes.
             if error.to_string().starts_with("recursion limit") {
-                Refusal::validation("Nesting Levels have exceeded supported limits")
+                Refusal::validation(
+                    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond \
+                     supported limit",
+                )
             } else {
                 Refusal::serialization("Unable to parse the request body")
             }
