@@ -297,11 +297,19 @@ fn values_of_members_are_refused_in_these_words() {
     let bogus = with(body.clone(), "ReturnValues", "BOGUS");
     let values = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
     assert_eq!(refusal("PutItem", bogus), of_member(values));
-    let all_new = with(body, "ReturnValues", "ALL_NEW");
+    let all_new = with(body.clone(), "ReturnValues", "ALL_NEW");
     assert_eq!(
         refusal("PutItem", all_new),
         of_member("ReturnValues can only be ALL_OLD or NONE")
     );
+    let both = with(with(body, "ReturnValues", "BOGUS"), "ReturnConsumedCapacity", "BOGUS");
+    assert_eq!(
+        refusal("PutItem", both.clone()),
+        format!("2 validation errors detected: {CAPACITY}; {values}")
+    );
+    let mut update = both;
+    update["Key"] = update["Item"].take();
+    assert_eq!(refusal("UpdateItem", update), of_member(values));
     let transaction = json!({"TransactItems": [{"Put": {"TableName": "texts", "Item": {"pk": {"S": "a"}}}}]});
     let with_token = with(transaction.clone(), "ClientRequestToken", &"x".repeat(37));
     assert_eq!(

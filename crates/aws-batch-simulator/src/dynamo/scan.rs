@@ -179,13 +179,13 @@ fn limit(body: &Value) -> Result<usize, Refusal> {
 fn segment(body: &Value) -> Result<(RangeInclusive<u64>, String), Refusal> {
     let missing = |missing: &str, present: &str| {
         Refusal::validation(format!(
-            "The {missing} parameter is required but was not present in the request when parameter {present} is present"
+            "The {missing} parameter is required but was not present in the request when {present} is present"
         ))
     };
     let (segment, total) = match (&body["Segment"], &body["TotalSegments"]) {
         (Value::Null, Value::Null) => return Ok((0..=u64::MAX, String::new())),
-        (Value::Null, _) => return Err(missing("Segment", "TotalSegments")),
-        (_, Value::Null) => return Err(missing("TotalSegments", "Segment")),
+        (Value::Null, _) => return Err(missing("Segment", "parameter TotalSegments")),
+        (_, Value::Null) => return Err(missing("TotalSegments", "Segment parameter")),
         (segment, total) => (
             segment.as_u64().ok_or_else(unexpected)?,
             total.as_u64().ok_or_else(unexpected)?,

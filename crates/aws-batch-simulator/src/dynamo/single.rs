@@ -62,15 +62,30 @@ pub(super) fn poisoned() -> Refusal {
 }
 
 fn requested(kind: Kind, body: &Value) -> Result<Requested<'_>, Refusal> {
+    // The service names neither the member nor its value, and one of the allowed values wrongly.
+    let of_values = problem_of_enum(body, "ReturnValues", "returnValues", &VALUES)?.map(|_| {
+        "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+            .to_owned()
+    });
+    // An update stops there.
+    if let Some(problem) = of_values.as_ref().filter(|_| kind == Kind::Update) {
+        return Err(invalid_member(problem));
+    }
     let problems = [
         problem_of_enum(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
-        // The service names neither the member nor its value, and one of the allowed values wrongly.
-        problem_of_enum(body, "ReturnValues", "returnValues", &VALUES)?.map(|_| {
-            "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
-                .to_owned()
-        }),
-        problem_of_enum(body, "ReturnItemCollectionMetrics", "returnItemCollectionMetrics", &METRICS)?,
-        problem_of_enum(body, ON_FAILURE, "returnValuesOnConditionCheckFailure", &["ALL_OLD", "NONE"])?,
+        of_values,
+        problem_of_enum(
+            body,
+            "ReturnItemCollectionMetrics",
+            "returnItemCollectionMetrics",
+            &METRICS,
+        )?,
+        problem_of_enum(
+            body,
+            ON_FAILURE,
+            "returnValuesOnConditionCheckFailure",
+            &["ALL_OLD", "NONE"],
+        )?,
     ];
     invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
     let values = body["ReturnValues"].as_str();
