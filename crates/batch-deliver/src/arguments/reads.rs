@@ -9,8 +9,7 @@ use crate::source::TableReads;
 
 const FILTER: &str = "Only the items for which this holds: '#year < :until AND attribute_exists(info)'";
 
-const KEY_CONDITION: &str =
-    "Only the items of one partition key: '#customer = :customer AND begins_with(placed, :year)'";
+const KEY_CONDITION: &str = "The items of one partition key: 'customer = :c'";
 
 const PROJECT: &str = "Only these attributes: 'title, #year, info.rating'";
 
@@ -65,7 +64,7 @@ pub(crate) struct WritePrice {
 /// How a table is read, below the heading of what is read.
 #[derive(Debug, Args)]
 pub(crate) struct Scanning {
-    #[arg(long, help = KEY_CONDITION, value_name = "EXPRESSION", conflicts_with = "segments")]
+    #[arg(long, help = KEY_CONDITION, value_name = "KEY", conflicts_with = "segments")]
     pub(super) key_condition: Option<String>,
     /// Read the table in so many segments
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

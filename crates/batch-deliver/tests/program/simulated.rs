@@ -114,7 +114,7 @@ fn what_cannot_be_simulated_is_refused_with_what_to_do() {
         ),
         (
             "export --table films --filter a=:b --value :b=1 --simulate 10 --simulate-with 10 -",
-            "a simulated table evaluates no expressions: leave out --filter and --where",
+            "a simulated table evaluates no expressions: leave out --filter, --where and --key-condition",
         ),
         (
             "update --table films --where a=:b --value :b=1 --set a=:b --yes --simulate 10 --simulate-with 10",
