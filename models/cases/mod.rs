@@ -1,13 +1,11 @@
 //! The cases of the model checker: the library's own code, in many orders of its steps.
 
-mod call_queue;
 mod delivery;
 mod gate;
 mod producer;
 mod strategies;
 mod target;
 
-pub use call_queue::*;
 pub use delivery::*;
 pub use gate::*;
 pub use producer::*;

@@ -63,8 +63,6 @@ cases!(
     callers_that_are_dropped_hold_up_no_other,
     the_end_of_a_call_lets_the_next_one_leave,
     a_reset_reaches_all_that_wait,
-    a_task_wakes_for_each_call_in_the_queue,
-    a_loop_that_waits_for_capacity_is_woken,
     every_call_is_made_and_settled,
     deliveries_that_share_a_pace_wake_each_other,
     a_delivery_that_is_dropped_frees_the_pace,

@@ -39,8 +39,6 @@ use self::outcome::delivery_span;
 use crate::options::DeliveryOptions;
 use crate::targets::BatchTarget;
 
-#[cfg(model)]
-pub(crate) use calls::{CallQueue, Queued};
 pub(crate) use entry::{Confirmation, Confirms};
 pub(crate) use input::{Batch, Incoming, Input, Streamed};
 pub(crate) use outcome::Delivered;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use futures::stream::FuturesUnordered;
 pub use shuttle::future::yield_now;
 
@@ -82,6 +82,14 @@ impl<T: Send + 'static> JoinSet<T> {
 
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.0.next().await
+    }
+
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.0.next().now_or_never().flatten()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub async fn shutdown(&mut self) {

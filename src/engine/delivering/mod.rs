@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tracing::Span;
 
-use super::calls::{AttemptTimeout, Call, CallPool, Settled, Slot, Slots};
+use super::calls::{AttemptTimeout, Call, CallTasks, Settled, Slot, Slots};
 use super::entry::Chunk;
 use super::health::{Health, Others, Ruling};
 use super::input::Input;
@@ -69,7 +69,7 @@ struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
     supply: Supply<T, I>,
     preparation: Again<T>,
     slots: Slots,
-    calls: CallPool<T>,
+    calls: CallTasks<T>,
     health: Health,
     ledger: Ledger<T::Entry>,
     /// Until when no entry is given up for its time, after the process was frozen.
@@ -90,7 +90,7 @@ where
             supply: Supply::new(Arc::clone(&target), input, options.clone()),
             preparation: Again::new(Arc::clone(&target)),
             slots: Slots::new(options.concurrency),
-            calls: CallPool::new(Arc::clone(&target), attempt_timeout, metrics.clone()),
+            calls: CallTasks::new(Arc::clone(&target), attempt_timeout, metrics.clone()),
             health: Health::of(destination),
             ledger: Ledger::new(options.progress.clone(), metrics),
             patient_until: None,
@@ -129,7 +129,6 @@ where
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
         let mut look = pin!(sleep_until(self.health.watch.next_look()));
         let mut resets = options.gate.strategy.resets();
-        let capacity = self.calls.capacity_signal();
         let mut queued_up: Option<QueuedUp> = None;
         loop {
             let now = Instant::now();
@@ -172,7 +171,7 @@ where
                 () = &mut cancelled => {}
                 Some(()) = &mut deadline => {}
                 Some(settled) = self.calls.next() => {
-                    if let Some(ending) = self.settle_all_ended(settled) {
+                    if let Some(ending) = self.settle_all_ended(settled).await {
                         return Some(ending);
                     }
                 }
@@ -183,7 +182,6 @@ where
                     self.send(permit);
                 }
                 Some(()) = self.ledger.next_handed_back() => {}
-                () = capacity.freed() => {}
                 () = poll_fn(|context| self.supply.poll_news(context)), if self.supply.wants_more(&self.ledger) => {}
                 Ok(()) = resets.changed() => {
                     self.supply.wake_all();
@@ -247,11 +245,11 @@ where
         None
     }
 
-    /// Whether there is something to send, a free slot, and a task that can make the call soon.
+    /// Whether there is something to send, and a free slot.
     fn may_send(&mut self, now: Instant) -> bool {
         self.supply.gather(now, !self.calls.is_empty());
         let may_leave = self.health.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
-        let is_free = may_leave && self.calls.has_capacity() && self.slots.has_free(now);
+        let is_free = may_leave && self.slots.has_free(now);
         is_free && self.supply.next_len() > 0
     }
 
@@ -294,13 +292,13 @@ where
 
     /// Settles a call that has ended, and up to [`SETTLED_TOGETHER`] more that have ended as well, before new calls leave.
     /// Returns why the delivery has to end, if it has to.
-    fn settle_all_ended(&mut self, first: Settled<T::Entry>) -> Option<Ending> {
+    async fn settle_all_ended(&mut self, first: Settled<T::Entry>) -> Option<Ending> {
         let mut ending = self.settle(first);
         for _ in 1..SETTLED_TOGETHER {
             if ending.is_some() {
                 break;
             }
-            let next = self.calls.next_ended()?;
+            let next = self.calls.next_ended().await?;
             ending = self.settle(next);
         }
         ending
