@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::change::{Change, Kind, one_of};
 use super::single::poisoned;
-use super::table::{Table, Tables};
+use super::table::Table;
+use super::tables::Tables;
 use super::value::{size_of_item, unexpected};
 use super::wording::{Wording, invalid_member};
 use crate::calls::Call;

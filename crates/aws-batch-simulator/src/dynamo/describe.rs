@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::key::Schema;
-use super::table::Tables;
+use super::tables::Tables;
 use crate::admission::Provision;
 use crate::wire::Refusal;
 

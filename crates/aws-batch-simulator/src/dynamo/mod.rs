@@ -27,6 +27,7 @@ mod scan;
 mod single;
 mod stored;
 mod table;
+mod tables;
 #[cfg(all(test, feature = "expressions"))]
 mod tests;
 mod throttling;
@@ -42,7 +43,7 @@ pub use self::index::IndexOptions;
 pub use self::key::KeyType;
 pub use self::options::TableOptions;
 pub use self::table::Table;
-use self::table::Tables;
+use self::tables::Tables;
 pub(crate) use self::tokens::Tokens;
 use crate::journal::Answered;
 use crate::wire::{Api, Outcome, Protocol, Refusal};

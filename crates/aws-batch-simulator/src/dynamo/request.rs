@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::change::{CAPACITY, problem_of_enum};
 use super::items::Write;
-use super::table::{Table, Tables, is_table_name};
+use super::table::Table;
+use super::tables::{Tables, is_table_name};
 use super::value::{LARGEST_ITEM, check_item, missing, unexpected};
 use super::wording::{Wording, invalid_member, invalid_members};
 use crate::wire::Refusal;

@@ -2,6 +2,7 @@
 //! items.
 
 mod batches;
+mod edges;
 
 use dynoxide::{Database, DynoxideError};
 use proptest::collection::vec;

@@ -5,220 +5,12 @@
 use dynoxide::types::number_size;
 
 use super::super::number::Number;
-use super::super::value::size_of_item;
+use super::edges::{edge_key, edge_write, number, valid_key, valid_write};
 use super::*;
-
-/// A table that has a binary key, besides the others.
-const BLOBS: &str = "blobs";
 
 fn number_of_cases() -> u32 {
     let cases = std::env::var("EMULATOR_CASES").ok();
     cases.map_or(100, |cases| cases.parse().expect("a number of cases"))
-}
-
-/// A text in the form of a number, at the limits of digits and magnitude, and some that are none.
-fn number() -> impl Strategy<Value = String> {
-    let digits = prop_oneof![
-        3 => "[0-9]{1,4}",
-        1 => "0{0,3}[1-9][0-9]{34,37}0{0,3}",
-        1 => "9{37,39}",
-        1 => "0{1,3}",
-    ];
-    let exponent = prop_oneof![
-        2 => Just(String::new()),
-        2 => (-4..4_i32).prop_map(|exponent| format!("e{exponent}")),
-        2 => prop_oneof![-170..-90_i32, 85..130_i32].prop_map(|exponent| format!("E{exponent:+}")),
-        1 => select(vec!["e2147483647", "e2147483648", "e-2147483649", "e9223372036854775808"]).prop_map(str::to_owned),
-    ];
-    let form = (select(vec!["", "", "-", "+"]), digits, 0..45_usize, exponent);
-    let form = form.prop_map(|(sign, mut digits, point, exponent)| {
-        // Without a point if it is behind the digits.
-        if point <= digits.len() {
-            digits.insert(point, '.');
-        }
-        format!("{sign}{digits}{exponent}")
-    });
-    let other = select(vec![
-        "", "-", ".", "1e", "e1", " 1", "1 ", "0x1", "NaN", "1_0", "--1", "1.2.3", "١",
-    ]);
-    prop_oneof![12 => form, 1 => other.prop_map(str::to_owned)]
-}
-
-/// The same in which both see a number of the same size: see `sizes_of_numbers_differ_by_the_pairs_of_digits_alone`.
-fn valid_number() -> impl Strategy<Value = String> {
-    number().prop_filter("is one", |text| {
-        Number::parse(text).is_ok_and(|number| number.size() == number_size(text))
-    })
-}
-
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[a-c]{0,3}",
-        Just("ü😀".to_owned()),
-        (0..1_100_usize).prop_map(|length| "x".repeat(length))
-    ]
-}
-
-fn binary() -> impl Strategy<Value = String> {
-    select(vec!["", "AA==", "AQ==", "/w==", "AAEC", "//79"]).prop_map(str::to_owned)
-}
-
-fn set<S: Strategy<Value = String>>(member: impl Fn() -> S) -> impl Strategy<Value = Value> {
-    vec(member(), 1..4).prop_map(|mut members| {
-        let mut seen = std::collections::HashSet::new();
-        members.retain(|member| seen.insert(Number::parse(member).map_or(member.clone(), |number| number.canonical())));
-        json!(members)
-    })
-}
-
-fn valid_value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        text().prop_map(|text| json!({"S": text})),
-        valid_number().prop_map(|number| json!({"N": number})),
-        binary().prop_map(|binary| json!({"B": binary})),
-        any::<bool>().prop_map(|on| json!({"BOOL": on})),
-        Just(json!({"NULL": true})),
-        set(|| "[a-cA-C]{0,2}").prop_map(|set| json!({"SS": set})),
-        set(valid_number).prop_map(|set| json!({"NS": set})),
-        set(binary).prop_map(|set| json!({"BS": set})),
-    ];
-    leaf.prop_recursive(3, 8, 3, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..3).prop_map(|list| json!({"L": list})),
-            proptest::collection::btree_map("[a-c]{1,2}", inner, 0..3).prop_map(|map| json!({"M": map})),
-        ]
-    })
-}
-
-/// This many lists and maps around a value.
-fn nested(depth: usize, inner: Value) -> Value {
-    (0..depth).fold(inner, |inner, level| match level % 2 {
-        0 => json!({"L": [inner]}),
-        _ => json!({"M": {"k": inner}}),
-    })
-}
-
-/// A value that may be refused.
-fn edge_value() -> impl Strategy<Value = Value> {
-    let innermost = select(vec![json!({"S": "x"}), json!({"L": []}), json!({"M": {}})]);
-    prop_oneof![
-        6 => number().prop_map(|number| json!({"N": number})),
-        2 => number().prop_map(|number| json!({"NS": ["1", number]})),
-        2 => (29..36_usize, innermost).prop_map(|(depth, inner)| nested(depth, inner)),
-        1 => select(vec!["SS", "NS", "BS"]).prop_map(|tag| json!({tag: []})),
-        1 => select(vec![
-            json!({"SS": ["b", "a", "b", "C"]}),
-            json!({"NS": ["2", "1", "2.0"]}),
-            json!({"BS": ["/w==", "AA==", "AA=="]}),
-            json!({"SS": ["", ""]}),
-        ]),
-        1 => select(vec![
-            json!({"NULL": false}),
-            json!({}),
-            json!({"S": "a", "N": "1"}),
-            json!({"X": "a"}),
-            json!({"L": [{"M": {"": {"S": "x"}}}]}),
-            json!({"S": 1}),
-            json!({"B": "!"}),
-            json!({"L": [{"NULL": false}]}),
-        ]),
-    ]
-}
-
-fn valid_key() -> impl Strategy<Value = (&'static str, Value)> {
-    let id = || select(vec!["0", "1", "2", "3"]);
-    let number = select(vec!["0", "1", "1.0", "1e2", "100", "-0", "1E-130", "-7.50"]);
-    let blob = select(vec!["AA==", "AQ==", "/w=="]);
-    prop_oneof![
-        2 => id().prop_map(|id| ("orders", json!({"id": {"S": id}}))),
-        2 => (number, select(vec!["early", "late"])).prop_map(|(id, at)| ("events", json!({"id": {"N": id}, "at": {"S": at}}))),
-        1 => blob.prop_map(|id| (BLOBS, json!({"id": {"B": id}}))),
-    ]
-}
-
-/// A key that may not fit its table.
-fn edge_key() -> impl Strategy<Value = (&'static str, Value)> {
-    let text = |length: usize| json!({"S": "k".repeat(length)});
-    let orders = select(vec![
-        json!({"id": {"S": ""}}),
-        json!({"id": {"N": "1"}}),
-        json!({"id": {"L": [{"S": "x"}]}}),
-        json!({"other": {"S": "x"}}),
-        json!({"id": text(2_048)}),
-        json!({"id": text(2_049)}),
-        json!({"id": {"SS": ["b", "b"]}}),
-        json!({"": {"S": "x"}}),
-        json!({}),
-    ]);
-    let events = prop_oneof![
-        2 => select(vec![
-            json!({"id": {"N": "1"}}),
-            json!({"id": {"N": "1"}, "at": {"S": ""}}),
-            json!({"id": {"N": "1"}, "at": text(1_024)}),
-            json!({"id": {"N": "1"}, "at": text(1_025)}),
-            json!({"id": {"N": "1"}, "at": {"N": "1"}}),
-        ]),
-        1 => number().prop_map(|number| json!({"id": {"N": number}, "at": {"S": "early"}})),
-    ];
-    prop_oneof![
-        orders.prop_map(|key| ("orders", key)),
-        events.prop_map(|key| ("events", key)),
-        select(vec![json!({"id": {"B": ""}}), json!({"id": {"S": "AA=="}})]).prop_map(|key| (BLOBS, key)),
-    ]
-}
-
-fn item(key: Value, attributes: Vec<(String, Value)>) -> Value {
-    let mut item = key;
-    for (name, value) in attributes {
-        item[format!("a{name}")] = value;
-    }
-    item
-}
-
-fn attributes_of<S: Strategy<Value = Value>>(value: S) -> impl Strategy<Value = Vec<(String, Value)>> {
-    vec(("[a-d]{0,2}", value), 0..4)
-}
-
-/// An item of this many bytes.
-fn sized(mut item: Value, bytes: usize) -> Value {
-    item["pad"] = json!({"S": ""});
-    let taken = size_of_item(item.as_object().unwrap()).unwrap();
-    item["pad"] = json!({"S": "x".repeat(bytes - taken)});
-    item
-}
-
-/// One write of a batch: its table and the request. Those that may be refused have at most one mistake.
-fn valid_write() -> impl Strategy<Value = (&'static str, Value)> {
-    prop_oneof![
-        3 => (valid_key(), attributes_of(valid_value())).prop_map(|((table, key), attributes)| {
-            (table, json!({"PutRequest": {"Item": item(key, attributes)}}))
-        }),
-        1 => valid_key().prop_map(|(table, key)| (table, json!({"DeleteRequest": {"Key": key}}))),
-    ]
-}
-
-fn edge_write() -> impl Strategy<Value = (&'static str, Value)> {
-    prop_oneof![
-        8 => (valid_key(), edge_value()).prop_map(|((table, mut key), value)| {
-            key["edge"] = value;
-            (table, json!({"PutRequest": {"Item": key}}))
-        }),
-        2 => edge_key().prop_map(|(table, key)| (table, json!({"PutRequest": {"Item": key}}))),
-        2 => edge_key().prop_map(|(table, key)| (table, json!({"DeleteRequest": {"Key": key}}))),
-        1 => valid_key().prop_map(|(table, mut key)| {
-            key["more"] = json!({"S": "x"});
-            (table, json!({"DeleteRequest": {"Key": key}}))
-        }),
-        1 => (valid_key(), attributes_of(valid_value()), 409_598..409_603_usize)
-            .prop_map(|((table, key), attributes, bytes)| {
-                let attributes = attributes.into_iter().take(2).collect();
-                (table, json!({"PutRequest": {"Item": sized(item(key, attributes), bytes)}}))
-            }),
-        1 => valid_key().prop_map(|(table, mut key)| {
-            key[""] = json!({"S": "x"});
-            (table, json!({"PutRequest": {"Item": key}}))
-        }),
-    ]
 }
 
 /// What may be wrong with a call besides its entries.
@@ -417,6 +209,32 @@ fn put_item() -> impl Strategy<Value = Case> {
     })
 }
 
+/// Puts and deletes of items that differ.
+fn transaction() -> impl Strategy<Value = Case> {
+    let parts = (vec(valid_write(), 1..5), option::weighted(0.6, edge_write()));
+    parts.prop_map(|(writes, edge)| {
+        let mut keys = Vec::new();
+        let mut actions = Vec::new();
+        for (table, mut request) in edge.into_iter().chain(writes) {
+            let key = format!("{table} {}", identity(&request));
+            if keys.contains(&key) {
+                continue;
+            }
+            keys.push(key);
+            let (kind, member, entry) = match request["PutRequest"]["Item"].take() {
+                Value::Null => ("Delete", "Key", request["DeleteRequest"]["Key"].take()),
+                item => ("Put", "Item", item),
+            };
+            actions.push(json!({kind: {"TableName": table, member: entry}}));
+        }
+        Case {
+            operation: "TransactWriteItems",
+            body: json!({"TransactItems": actions, "ReturnConsumedCapacity": "INDEXES"}),
+            has_one_mistake: true,
+        }
+    })
+}
+
 fn get_item() -> impl Strategy<Value = Case> {
     let projection = option::weighted(
         0.3,
@@ -471,6 +289,11 @@ impl Pair {
             }),
             "GetItem" => read(case, from_value(request), |request| {
                 self.emulator.get_item(request).map(|answer| to_value(answer).unwrap())
+            }),
+            "TransactWriteItems" => read(case, from_value(request), |request| {
+                self.emulator
+                    .transact_write_items(request)
+                    .map(|answer| to_value(answer).unwrap())
             }),
             operation => panic!("{operation}"),
         };
@@ -551,7 +374,8 @@ fn reword(case: &Case, both: &mut [Value; 2]) {
     ];
     let is_of_number = |answer: &Value| {
         let message = answer["message"].as_str().unwrap_or_default();
-        case.operation == "BatchWriteItem" && of_numbers.iter().any(|start| message.starts_with(start))
+        matches!(case.operation, "BatchWriteItem" | "TransactWriteItems")
+            && of_numbers.iter().any(|start| message.starts_with(start))
     };
     // A client of AWS sends no request that cannot be read.
     let is_of_reader = |answer: &Value| {
@@ -588,7 +412,7 @@ proptest! {
 
     #[test]
     fn the_emulator_refuses_the_same_batches_and_keeps_the_same_items(
-        cases in vec(prop_oneof![4 => batch_write(), 2 => batch_get(), 2 => put_item(), 1 => get_item()], 1..6)
+        cases in vec(prop_oneof![4 => batch_write(), 2 => batch_get(), 2 => put_item(), 1 => get_item(), 2 => transaction()], 1..6)
     ) {
         let pair = Pair::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
