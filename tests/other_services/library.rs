@@ -29,7 +29,7 @@ fn library(action: &str, lines: impl Iterator<Item = Value>) -> Vec<Value> {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    let lines: String = lines.flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
     // It reads all of it before it writes anything.
     process.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = process.wait_with_output().unwrap();
@@ -42,7 +42,10 @@ fn library(action: &str, lines: impl Iterator<Item = Value>) -> Vec<Value> {
 }
 
 fn hexadecimal(data: &[u8]) -> String {
-    data.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = data.iter().flat_map(|byte| [byte >> 4, byte & 0xF]);
+    digits
+        .map(|digit| char::from_digit(u32::from(digit), 16).unwrap())
+        .collect()
 }
 
 fn bytes(hexadecimal: &Value) -> Vec<u8> {

@@ -206,7 +206,6 @@ fn write_number(data: &mut Vec<u8>, mut number: u64) {
     data.push(low_bits(number));
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "seven bits")]
 fn low_bits(number: u64) -> u8 {
     (number & 0x7F) as u8
 }

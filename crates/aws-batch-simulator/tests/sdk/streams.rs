@@ -157,8 +157,8 @@ async fn new_shards_take_the_records_and_earlier_ones_are_closed() {
         .unwrap();
     assert_eq!(summary.stream_description_summary().unwrap().open_shard_count(), 2);
     // Each has its own capacity.
-    for shards in [[0; 500], [0; 500], [7; 500], [7; 500]] {
-        put(&client, "orders", records_for(&shards)).await.unwrap();
+    for shard in [0, 0, 7, 7] {
+        put(&client, "orders", records_for(&[shard; 500])).await.unwrap();
     }
     assert_eq!(counts(&stream), BTreeMap::from([(0, 2), (1, 1_000), (2, 1_000)]));
 }

@@ -16,7 +16,9 @@ fn record(key: &str, hash_key: Option<&str>, data: &[u8]) -> PutRecordsRequestEn
 
 fn aggregated(records: &[PutRecordsRequestEntry]) -> Aggregate<'_> {
     let mut aggregate = Aggregate::default();
-    records.iter().for_each(|record| aggregate.push(record));
+    for record in records {
+        aggregate.push(record);
+    }
     aggregate
 }
 

@@ -162,7 +162,7 @@ fn a_kinesis_record_ends_before_it_costs_another_payload_unit() {
 fn a_large_record_is_put_by_itself() {
     let chunk = [
         record("a", None, b"1"),
-        record("b", None, &[0; 30_000]),
+        record("b", None, &vec![0; 30_000]),
         record("c", None, b"3"),
     ];
     let packed = packed(&chunk, Some(&shards(1)));
