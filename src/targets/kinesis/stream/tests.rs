@@ -148,6 +148,65 @@ fn only_an_ordered_stream_keeps_the_records_of_a_key_apart() {
 }
 
 #[tokio::test]
+async fn a_call_of_aggregates_has_as_many_records_as_the_kinesis_records_of_a_call_are_enough_for() {
+    let recorder = Recorder::answering(200, SHARDS);
+    let aggregated = stream(&recorder).aggregated();
+    let limits = |entries| Limits::new(entries, 1 << 20).with_entry_bytes(MAX_RECORD_BYTES);
+    assert_eq!(aggregated.limits(), limits(500), "each may need one of its own");
+    aggregated.prepare().await;
+    assert_eq!(aggregated.limits(), limits(10_000));
+    // Two shards, and 84 for the bytes.
+    for (records, expected) in [(85, 85), (86, 10_000)] {
+        let of_endpoint = Limits::new(records, MAX_BATCH_BYTES).with_entry_bytes(MAX_RECORD_BYTES);
+        let aggregated = aggregated.clone().with_limits(of_endpoint);
+        assert_eq!(aggregated.limits(), limits(expected));
+    }
+}
+
+#[test]
+fn an_aggregated_record_has_the_limit_of_any_other_and_counts_with_all_that_an_aggregate_adds() {
+    let aggregated = stream(&Recorder::answering(200, "{}")).aggregated();
+    let checked = |data: Vec<u8>| {
+        let record = record("key").data(Blob::new(data)).build().unwrap();
+        let checked = aggregated.check(&record).map_err(|error| error.to_string());
+        (checked, aggregated.weight(&record, 0), aggregated.units(&record))
+    };
+    assert_eq!(checked(b"data".to_vec()), (Ok(4 + 5 + 2 + 3 + 6 + 16 + 3), 7, 1));
+    let all = 1 << 20;
+    assert_eq!(
+        checked(vec![0; MAX_RECORD_BYTES - 3]),
+        (Ok(all), MAX_RECORD_BYTES, 163_840)
+    );
+    let too_large = |bytes: usize| Err(format!("the record has {bytes} bytes, the limit is {MAX_RECORD_BYTES}"));
+    assert_eq!(
+        checked(vec![0; MAX_RECORD_BYTES - 2]).0,
+        too_large(MAX_RECORD_BYTES + 1)
+    );
+    // It is put as an aggregate of itself, which is larger.
+    let mut looks_aggregated = vec![0; MAX_RECORD_BYTES - 3];
+    looks_aggregated[..4].copy_from_slice(&[0xF3, 0x89, 0x9A, 0xC2]);
+    assert_eq!(checked(looks_aggregated).0, too_large(MAX_RECORD_BYTES + 38));
+}
+
+#[test]
+fn the_records_of_a_key_in_order_share_calls_only_as_a_whole() {
+    let aggregated = stream(&Recorder::answering(200, "{}")).aggregated();
+    let record = record("a").build().unwrap();
+    assert_eq!(aggregated.lane(&record), None);
+    assert_eq!(aggregated.ordered().lane(&record), Some(Lane::together("a")));
+}
+
+#[tokio::test]
+async fn the_announced_throughput_of_aggregates_is_that_in_their_units() {
+    let recorder = Recorder::answering(200, SHARDS);
+    let aggregated = stream(&recorder).aggregated();
+    assert_eq!(aggregated.throughput(), None);
+    aggregated.prepare().await;
+    // 1,000 KiB for each of two shards, in units of 64 bytes.
+    assert_eq!(aggregated.throughput(), Some(2.0 * 16_000.0));
+}
+
+#[tokio::test]
 async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_and_keeps_no_order() {
     let recorder = Recorder::answering(
         200,
