@@ -281,7 +281,7 @@ mod tests {
         let answer = Pages::new(client(&recorder), request).send(&[read]).await;
         assert!(is_accepted(&answer), "{answer:?}");
         let sent = recorder.only_request();
-        assert_eq!(sent.operation, "DynamoDB_20120810.Query");
+        assert!(sent.operation.ends_with("Query"), "{}", sent.operation);
         for member in [
             r#""IndexName":"by_customer""#,
             r#""KeyConditionExpression":"customer = :c""#,
