@@ -4,8 +4,12 @@
 //! takes 20 ms. A load shows how much of their capacity the other shards use while the hot one is throttled, and how long the load takes
 //! compared with the time that the hot shard needs. A trickle of single records shows the latency of records of the other shards.
 //!
+//! A load of small records, with as many keys and evenly, shows what aggregation brings: in its shards, which then accept 1 MiB per
+//! second as well, and in the number of records that the stream has.
+//!
 //! ```sh
 //! cargo bench --features kinesis --bench shards
+//! cargo bench --features kinesis --bench shards -- small    # the small records alone
 //! ```
 
 #![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]
@@ -44,14 +48,27 @@ const READ_AHEAD: usize = 400_000;
 /// Records a second of each cold shard, in the trickle.
 const TRICKLE: u32 = 300;
 
+/// Bytes of the data of a small record.
+const SMALL: usize = 100;
+
+/// Keys of small records.
+const KEYS: usize = 10_000;
+
+/// How long a load of small records would take at the quotas, about.
+const SMALL_SECONDS: usize = 30;
+
 /// How long the trickle lasts.
 const TRICKLE_SECONDS: u32 = 20;
 
-/// A simulated stream, and the target that puts records into it.
+/// A simulated stream with a capacity in records alone, and the target that puts records into it.
 fn stream(seed: u64) -> (Stream, KinesisStream) {
+    let options = StreamOptions::shards(SHARDS).capacity(Capacity::per_second(RATE).burst(RATE).starts_full());
+    stream_with(seed, options)
+}
+
+fn stream_with(seed: u64, options: StreamOptions) -> (Stream, KinesisStream) {
     let simulator = Simulator::new(seed);
     simulator.set_latency(Latency::fixed(ROUND_TRIP));
-    let options = StreamOptions::shards(SHARDS).capacity(Capacity::per_second(RATE).burst(RATE).starts_full());
     let stream = simulator.stream("orders", options);
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
@@ -145,6 +162,41 @@ async fn trickle(seed: u64) {
     let _ = producer.close_within(Duration::ZERO).await;
 }
 
+/// Small records through this target, at both quotas of the shards.
+async fn small(seed: u64, name: &str, a_second: usize, target: impl FnOnce(KinesisStream) -> KinesisStream) {
+    let (stream, plain) = stream_with(seed, StreamOptions::shards(SHARDS));
+    let records = SHARDS * a_second * SMALL_SECONDS;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let records = std::iter::repeat_with(move || {
+        let record = PutRecordsRequestEntry::builder().data(Blob::new([b'x'; SMALL]));
+        let record = record.partition_key(format!("device-{:05}", random.random_range(0..KEYS)));
+        record.build().expect("a record has its data")
+    })
+    .take(records);
+    let started = Instant::now();
+    let report = Delivery::new(target(plain))
+        .deliver(records)
+        .await
+        .expect("all of it is delivered");
+    let taken = started.elapsed().as_secs_f64();
+    let stored = stream.records();
+    let bytes: usize = stored
+        .iter()
+        .map(|record| record.data.len() + record.partition_key.len())
+        .sum();
+    let of_a_shard = report.delivered as f64 / taken / SHARDS as f64;
+    println!(
+        "seed {seed}: {name}: {} records of {SMALL} bytes in {} Kinesis records, {:.1} in each; {of_a_shard:.0} records and {:.0} KiB a \
+         second for each shard; {} calls, {:.2}% of the records sent again",
+        report.delivered,
+        stored.len(),
+        report.delivered as f64 / stored.len() as f64,
+        bytes as f64 / 1_024.0 / taken / SHARDS as f64,
+        report.calls,
+        100.0 * report.resubmitted as f64 / report.delivered as f64,
+    );
+}
+
 fn main() {
     // In virtual time: a load of minutes takes a second.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -153,10 +205,17 @@ fn main() {
         .build()
         .expect("a runtime starts");
     runtime.block_on(async {
+        let is_small_alone = std::env::args().any(|argument| argument == "small");
         for seed in 0..3 {
-            load(seed, READ_AHEAD).await;
-            load(seed, 30_000).await;
-            trickle(seed).await;
+            if !is_small_alone {
+                load(seed, READ_AHEAD).await;
+                load(seed, 30_000).await;
+                trickle(seed).await;
+            }
+            small(seed, "plain", 1_000, |plain| plain).await;
+            small(seed, "aggregated", 8_000, KinesisStream::aggregated).await;
+            small(seed, "plain, ordered", 1_000, KinesisStream::ordered).await;
+            small(seed, "aggregated, ordered", 8_000, |plain| plain.aggregated().ordered()).await;
         }
     });
 }
