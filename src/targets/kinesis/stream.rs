@@ -140,7 +140,7 @@ impl KinesisStream {
     /// - **Shards.** User records share a Kinesis record only if they go to the same shard, because the Kinesis Client Library drops those
     ///   that belong to another. If an answer names a shard that is not known, the stream has been resharded: the shards are listed
     ///   again, and user records in a shard that is not theirs are sent again. They are then in the stream twice, of which a reader
-    ///   with that library sees one.
+    ///   with that library sees one. If the shards cannot be listed then, all user records of that Kinesis record are sent again.
     /// - **Without `ListShards`**, if it is not permitted, only records with the same hash key share a Kinesis record: such of one
     ///   partition key, or of one explicit hash key.
     /// - **Many shards.** Above some 400, a call has at most 500 user records, of which few go to the same shard.

@@ -206,6 +206,47 @@ async fn the_announced_throughput_of_aggregates_is_that_in_their_units() {
     assert_eq!(aggregated.throughput(), Some(2.0 * 16_000.0));
 }
 
+const DENIED: (u16, &str) = (400, r#"{"__type":"AccessDeniedException"}"#);
+
+fn are_accepted(answer: Answer) -> Vec<bool> {
+    let Answer::Each(verdicts) = answer else {
+        panic!("{answer:?}");
+    };
+    verdicts.iter().map(Verdict::is_accepted).collect()
+}
+
+#[tokio::test]
+async fn records_of_a_key_share_a_kinesis_record_if_the_shards_may_not_be_listed() {
+    let put =
+        r#"{"Records":[{"SequenceNumber":"7","ShardId":"5"},{"ErrorCode":"ProvisionedThroughputExceededException"}]}"#;
+    let recorder = Recorder::answering_in_turn([DENIED, DENIED, (200, put)]);
+    let aggregated = stream(&recorder).aggregated();
+    aggregated.prepare().await;
+    let records = ["a", "b", "a"].map(|key| record(key).build().unwrap());
+    let answer = aggregated.send(&records).await;
+    assert_eq!(are_accepted(answer), [true, false, true]);
+    assert_eq!(recorder.requests(), 3, "in whatever shard they are, it is theirs");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_found_to_ignore_keys_gets_no_more_aggregates() {
+    let put = r#"{"Records":[{"SequenceNumber":"7","ShardId":"1"}]}"#;
+    let recorder = Recorder::answering_in_turn([(200, SHARDS), DENIED, (200, put)]);
+    let aggregated = stream(&recorder).aggregated();
+    aggregated.prepare().await;
+    let records = ["1", "2"].map(|hash_key| record("a").explicit_hash_key(hash_key).build().unwrap());
+    let answer = aggregated.send(&records).await;
+    assert_eq!(
+        are_accepted(answer),
+        [false, false],
+        "readers of the second shard drop them"
+    );
+    let Answer::Stop(fault) = aggregated.send(&records).await else {
+        panic!("no record is put");
+    };
+    assert_eq!((fault.code(), recorder.requests()), (NO_KEYS, 3));
+}
+
 #[tokio::test]
 async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_and_keeps_no_order() {
     let recorder = Recorder::answering(
