@@ -65,7 +65,9 @@ impl Use {
                 command.stdout(Stdio::piped()).stderr(Stdio::piped());
                 let mut worker = command.spawn().unwrap();
                 let answered = loop {
-                    if let Some((operation, _)) = activity.answer_within(Duration::from_millis(20)) {
+                    let said = activity.said.recv_timeout(Duration::from_millis(20));
+                    let operation = said.map_or(String::new(), |(operation, _)| operation);
+                    if matches!(operation.as_str(), "SendTaskSuccess" | "SendTaskFailure") {
                         let id = worker.id().to_string();
                         let _ = Command::new("kill").args(["-TERM", &id]).status();
                         break operation == "SendTaskSuccess";

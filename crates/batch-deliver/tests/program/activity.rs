@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -23,7 +22,7 @@ pub(crate) type Said = (String, Value);
 
 pub(crate) struct Activity {
     pub(crate) endpoint: String,
-    said: Receiver<Said>,
+    pub(crate) said: Receiver<Said>,
 }
 
 impl Activity {
@@ -49,12 +48,6 @@ impl Activity {
                 return (operation, body["error"].clone());
             }
         }
-    }
-
-    /// The operation and the body of the next answer, if there is one within this time.
-    pub(crate) fn answer_within(&self, time: Duration) -> Option<(String, Value)> {
-        let is_answer = |said: &Said| said.0 == "SendTaskSuccess" || said.0 == "SendTaskFailure";
-        self.said.recv_timeout(time).ok().filter(is_answer)
     }
 
     pub(crate) fn wait_for_heartbeat(&self) {

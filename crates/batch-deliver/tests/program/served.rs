@@ -6,11 +6,10 @@ use aws_batch_simulator::{Capacity, KeyType, Latency, Queue, QueueOptions, Serve
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-/// A table `items` with the key `id`, and a queue `q`, each of which takes so many entries a second.
+/// A table `items` with the key `id` and a queue `q`, each of which takes so many entries a second, and a table `copy` with the same
+/// key, which takes all of them.
 pub(crate) struct Served {
     pub(crate) table: Table,
-    /// Another table with the same key, `copy`, which takes whatever comes.
-    pub(crate) copy: Table,
     pub(crate) queue: Queue,
     server: Server,
     _runtime: Runtime,
@@ -30,13 +29,12 @@ impl Served {
         let within = runtime.enter();
         let capacity = Capacity::per_second(rate).burst(rate / 10.0);
         let table = simulator.table("items", table);
-        let copy = simulator.table("copy", TableOptions::key("id", KeyType::N));
+        simulator.table("copy", TableOptions::key("id", KeyType::N));
         let queue = simulator.queue("q", QueueOptions::default().capacity(capacity));
         let server = runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap();
         drop(within);
         Self {
             table,
-            copy,
             queue,
             server,
             _runtime: runtime,
