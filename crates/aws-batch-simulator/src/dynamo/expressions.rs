@@ -186,7 +186,10 @@ impl Expressions {
     pub(super) fn query(&mut self, schema: &Schema, request: &Value, items: &[Value]) -> Result<Queried, Failure> {
         let mut request = request.clone();
         request["TableName"] = TABLE.into();
-        request["ReturnConsumedCapacity"] = "TOTAL".into();
+        // A wrong value is left to the database, which refuses it.
+        if matches!(request["ReturnConsumedCapacity"].as_str(), None | Some("NONE" | "INDEXES")) {
+            request["ReturnConsumedCapacity"] = "TOTAL".into();
+        }
         let answer = self.with(schema, items, |storage| {
             let request: QueryRequest = read(serde_json::from_value(request), Wording::Plain)?;
             match now(query::execute(storage, request)) {
