@@ -28,6 +28,10 @@ pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
         condition,
         ..
     } = arguments;
+    if condition.expression.is_some() || condition.failed.is_some() {
+        let words = "--condition and --failed are about the records of inputs: for items of the table, give --where";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
     let reads = matching.reads(&from.table, &condition).checked()?;
     let items = Items::of(&from, reads, &matching.simulation, Verb::Delete).await?;
     if from.common.dry_run {

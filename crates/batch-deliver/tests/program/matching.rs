@@ -76,6 +76,16 @@ fn wrong_use_is_told_with_what_to_do() {
         ("delete", "--key-condition id=:i --yes", "there is no value for :i"),
         (
             "delete",
+            "--key-condition id=:i --value :i=1 --condition attribute_not_exists(locked) --yes",
+            "give --where",
+        ),
+        (
+            "delete",
+            "--key-condition id=:i --value :i=1 --failed kept --yes",
+            "give --where",
+        ),
+        (
+            "delete",
             "--key-condition id=:i --value :i=1 --yes items.jsonl",
             "leave out inputs",
         ),
