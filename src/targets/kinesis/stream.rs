@@ -146,6 +146,8 @@ impl KinesisStream {
     /// - **Many shards.** Above some 400, a call has at most 500 user records, of which few go to the same shard.
     /// - **Size.** A Kinesis record has up to 25 KB of small user records, for which Kinesis charges one payload unit, and 1 MiB at most. A
     ///   larger user record is put by itself.
+    /// - **Pace.** Its unit, also that of [`max_rate`](crate::DeliveryOptions::max_rate), is 64 bytes of user records with their partition
+    ///   keys, where it is a KiB of a record without aggregation.
     /// - **Order.** With [`ordered`](Self::ordered), many records of a partition key leave in one call, within one Kinesis record. The order
     ///   is that of the records of a partition key in a shard; those with different explicit hash keys may go to different shards. The
     ///   stream is then paced as a whole.

@@ -10,6 +10,9 @@ use crate::format::{
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Settings, Target};
 
+/// Aggregated records are paced in units of 64 bytes, others in KiB.
+const AGGREGATED_UNITS_OF_KIB: f64 = 16.0;
+
 /// Puts the entries of the inputs.
 pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
     let ToPut {
@@ -19,7 +22,7 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
         aggregate,
         group_id,
         events,
-        common,
+        mut common,
     } = arguments;
     let access = common.access();
     let is_json = format == TextFormat::Json;
@@ -28,6 +31,9 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
             stream: Some(stream), ..
         } => {
             let stream = sink::stream(stream, aggregate, &access).await?;
+            if aggregate {
+                common.pace.max_rate = common.pace.max_rate.map(|rate| rate * AGGREGATED_UNITS_OF_KIB);
+            }
             let settings = settings(format, [("--partition-key", partition_key.clone())]);
             let records = StreamRecords { is_json, partition_key };
             Box::pin(put("put --stream", records, stream, settings, &common)).await
