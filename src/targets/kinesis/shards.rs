@@ -137,8 +137,12 @@ impl ShardMap {
         if renewed_at.is_some_and(|at| now < at + INTERVAL) {
             return None;
         }
+        // Also if this one is dropped while it waits.
         *renewed_at = Some(now);
-        let shards = within(TIMEOUT, pin!(list())).await?.ok()?;
+        let listed = within(TIMEOUT, pin!(list())).await;
+        // What has waited for this list does not wait for another one.
+        *renewed_at = Some(Instant::now());
+        let shards = listed?.ok()?;
         *self.newer.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(shards));
         known()
     }

@@ -66,6 +66,8 @@ async fn a_shard_that_is_not_known_has_them_listed_again_and_at_most_once_a_seco
 async fn a_list_that_does_not_come_is_not_waited_for() {
     let map = ShardMap::new();
     let started = Instant::now();
-    assert_eq!(map.hash_keys("0 to 9", std::future::pending).await, None);
+    for _ in 0..50 {
+        assert_eq!(map.hash_keys("0 to 9", std::future::pending).await, None);
+    }
     assert_eq!(started.elapsed(), TIMEOUT);
 }
