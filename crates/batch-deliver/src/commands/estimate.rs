@@ -42,26 +42,15 @@ pub(super) struct Estimate {
 impl Told {
     /// By the description of the table. The items of one partition key are counted.
     pub(super) async fn by(table: &Existing, reads: &TableReads) -> Result<Self, Failure> {
+        if reads.key_condition.is_some() {
+            return Self::counted(table, reads).await;
+        }
         let Some((items, bytes)) = table.size() else {
             return Err(Failure::WrongUse(format!(
                 "dynamodb:DescribeTable is not permitted, so how many items {} has is not known without reading it",
                 reads.table
             )));
         };
-        if reads.key_condition.is_some() {
-            let counted_items = reads.count(table.client.clone()).await?;
-            return Ok(Self {
-                items: counted_items.items,
-                bytes: bytes.checked_div(items).unwrap_or_default() * counted_items.items,
-                read_units: counted_items.units,
-                words: format!(
-                    "{} of {}, counted with {} read units",
-                    counted(counted_items.items, "item"),
-                    reads.table,
-                    rate(counted_items.units)
-                ),
-            });
-        }
         let units = bytes.div_ceil(READ_UNIT) * if reads.is_consistent { 2 } else { 1 };
         let before_filter = if reads.filter.is_some() {
             " before the filter"
@@ -78,6 +67,23 @@ impl Told {
                 reads.table,
                 counted(items, "item"),
                 size(bytes),
+            ),
+        })
+    }
+
+    /// The items of one partition key, which are counted. Their size is the average one, if the table tells it.
+    async fn counted(table: &Existing, reads: &TableReads) -> Result<Self, Failure> {
+        let figures = reads.count(table.client.clone()).await?;
+        let average = table.size().and_then(|(items, bytes)| bytes.checked_div(items));
+        Ok(Self {
+            items: figures.items,
+            bytes: average.unwrap_or_default() * figures.items,
+            read_units: figures.units,
+            words: format!(
+                "{} of {}, counted with {} read units",
+                counted(figures.items, "item"),
+                reads.table,
+                rate(figures.units)
             ),
         })
     }
