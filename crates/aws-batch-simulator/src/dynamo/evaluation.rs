@@ -60,3 +60,10 @@ pub(super) fn delete(change: &Change) -> Write {
         size: 0,
     }
 }
+
+/// What a query returns, and what it consumes.
+pub(super) struct Queried {
+    /// The answer without the consumed capacity.
+    pub(super) answer: Value,
+    pub(super) units: f64,
+}

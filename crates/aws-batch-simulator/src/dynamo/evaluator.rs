@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::change::{Change, Kind};
-use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::evaluation::{Evaluation, Failure, Queried, Setting, delete, put};
 #[cfg(feature = "expressions")]
 use super::expressions::Expressions;
 use super::items::Write;
 use super::key::Schema;
-use super::query::Queried;
 use super::value::size_of_item;
 
 /// Evaluates changes, and the filters of scans. Those with expressions need the feature `expressions`.

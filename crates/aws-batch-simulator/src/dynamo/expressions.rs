@@ -22,9 +22,8 @@ use dynoxide::{DynoxideError, Result as DynoxideResult};
 use serde_json::{Value, json};
 
 use super::change::{Change, Kind};
-use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::evaluation::{Evaluation, Failure, Queried, Setting, delete, put};
 use super::key::Schema;
-use super::query::Queried;
 use super::value::size_of_item;
 use super::wording::Wording;
 use crate::wire::Refusal;
@@ -187,7 +186,10 @@ impl Expressions {
         let mut request = request.clone();
         request["TableName"] = TABLE.into();
         // A wrong value is left to the database, which refuses it.
-        if matches!(request["ReturnConsumedCapacity"].as_str(), None | Some("NONE" | "INDEXES")) {
+        if matches!(
+            request["ReturnConsumedCapacity"].as_str(),
+            None | Some("NONE" | "INDEXES")
+        ) {
             request["ReturnConsumedCapacity"] = "TOTAL".into();
         }
         let answer = self.with(schema, items, |storage| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::evaluation::Failure;
+use super::evaluation::{Failure, Queried};
 use super::key::Schema;
 use super::scan::{LARGEST_PAGE, charged, refused};
 use super::table::Table;
@@ -20,13 +20,6 @@ const UNKNOWN: [&str; 5] = [
     "QueryFilter",
     "ConditionalOperator",
 ];
-
-/// What a call of `Query` returns, and what it consumes.
-pub(super) struct Queried {
-    /// The answer without the consumed capacity.
-    pub(super) answer: Value,
-    pub(super) units: f64,
-}
 
 pub(super) fn query(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
     let table = tables.of_request(body)?;

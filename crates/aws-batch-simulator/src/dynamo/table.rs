@@ -7,13 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::evaluation::Failure;
+use super::evaluation::{Failure, Queried};
 use super::evaluator::Evaluator;
 use super::index::{Index, IndexOptions};
 use super::items::{Items, Page, Write, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
-use super::query::Queried;
 use crate::admission::{AdmissionControl, Demand, Provision};
 use crate::calls::{Call, Cost, Verdict};
 use crate::capacity::Capacity;
