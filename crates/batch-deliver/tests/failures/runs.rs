@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -11,6 +11,9 @@ use tempfile::TempDir;
 use crate::activity::Activity;
 use crate::program::{Folder, Run};
 use crate::served::Served;
+
+/// A worker that has not answered by then is killed.
+const HANGS: Duration = Duration::from_mins(1);
 
 /// How an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +67,12 @@ impl Use {
                 set(&mut command);
                 command.stdout(Stdio::piped()).stderr(Stdio::piped());
                 let mut worker = command.spawn().unwrap();
+                let started = Instant::now();
                 let answered = loop {
+                    if started.elapsed() > HANGS {
+                        worker.kill().unwrap();
+                        break false;
+                    }
                     let said = activity.said.recv_timeout(Duration::from_millis(20));
                     let operation = said.map_or(String::new(), |(operation, _)| operation);
                     if matches!(operation.as_str(), "SendTaskSuccess" | "SendTaskFailure") {

@@ -88,8 +88,16 @@ pub(crate) fn each_operation_fails_once(situation: &Situation) {
     }
 }
 
-/// Lets each of the first `calls` calls of the service fail in each way, as `script` says. The program comes to its end by itself.
-pub(crate) fn each_call_fails_once(situation: &Situation, calls: usize, script: impl Fn(&Served, Vec<InjectedFault>)) {
+/// The calls of one kind.
+pub(crate) struct Calls {
+    /// Sets what happens to the next ones.
+    pub(crate) script: fn(&Served, Vec<InjectedFault>),
+    /// How many were made.
+    pub(crate) made: fn(&Served) -> u64,
+}
+
+/// Lets each of the first calls, so many, fail in each way. The program comes to its end by itself.
+pub(crate) fn each_call_fails_once(situation: &Situation, first: usize, calls: &Calls) {
     let all = [
         InjectedFault::Throttle,
         InjectedFault::Dropped { applied: false },
@@ -99,16 +107,19 @@ pub(crate) fn each_call_fails_once(situation: &Situation, calls: usize, script: 
         InjectedFault::Empty { applied: true },
     ];
     let mut tried = 0;
-    for number in 0..calls {
+    for number in 0..first {
         let one = number % all.len();
         let faults = if is_sample() { &all[one..=one] } else { &all };
         tried += faults.len();
         for fault in faults {
             let (folder, served) = situation.prepared();
             let faults = vec![InjectedFault::None; number].into_iter().chain([fault.clone()]);
-            script(&served, faults.collect());
+            (calls.script)(&served, faults.collect());
+            let before = (calls.made)(&served);
             let (has_ended, run) = situation.used.run(&folder, &served, |_| {});
             let what = format!("call {}, {fault:?}", number + 1);
+            let made = (calls.made)(&served) - before;
+            assert!(made > number as u64, "{}, {what}: only {made} calls", situation.name);
             assert!(has_ended, "{}, {what}: {}", situation.name, run.stderr);
             situation.ends((folder, served), &run, &what);
         }

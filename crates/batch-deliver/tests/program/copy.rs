@@ -236,6 +236,7 @@ fn a_copy_that_is_killed_at_its_first_items_goes_on() {
     let tables = Tables::new(0..400, 500.0);
     let mut child = start_with(tables.folder.command(&tables.arguments("--resume state")));
     while tables.to.table.is_empty() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
         std::thread::yield_now();
     }
     child.kill().unwrap();

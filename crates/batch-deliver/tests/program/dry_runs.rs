@@ -84,7 +84,10 @@ fn a_deletion_counts_the_items_and_takes_the_units_of_their_average_size() {
         &served,
         "delete --table items --dry-run --write-price 1 items.jsonl",
     )
-    .expect(2, "--read-price and --write-price are for --all and --where");
+    .expect(
+        2,
+        "--read-price and --write-price are for --all, --where and --key-condition",
+    );
 }
 
 #[test]
