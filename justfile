@@ -115,3 +115,11 @@ msrv:
 # Builds with the lowest versions that Cargo.toml allows.
 minimal:
     .ci/run minimal
+
+# Every operation of the program on a file fails once, in each way.
+failures:
+    .ci/run failures
+
+# The simulator against what others publish of DynamoDB.
+parity:
+    .ci/run parity

@@ -28,7 +28,8 @@ use crate::targets::dynamo::{Page, PageRead, PageRequest, Pages};
 
 type Attributes = HashMap<String, AttributeValue>;
 
-/// The items of a [`Scan`](super::Scan), in no particular order; those of one partition key in the order of the sort key. After an error the stream ends.
+/// The items of a [`Scan`](super::Scan), in no particular order; those of one partition key in the order of the sort key. After an
+/// error the stream ends.
 ///
 /// [`Delivery::try_deliver_stream`] takes it as it is. Dropping it stops the scan.
 pub struct ScannedItems {

@@ -20,7 +20,7 @@ SIMULATOR = "crates/aws-batch-simulator/src/"
 # The file and the constant, and the shape of the model whose largest length or value it is.
 LIMITS = [
     (LIBRARY + "dynamo/reads.rs", "MAX_KEYS", "dynamodb", "KeyList"),
-    (LIBRARY + "kinesis.rs", "MAX_RECORDS", "kinesis", "PutRecordsRequestEntryList"),
+    (LIBRARY + "kinesis/stream.rs", "MAX_RECORDS", "kinesis", "PutRecordsRequestEntryList"),
     (LIBRARY + "firehose.rs", "MAX_RECORDS", "firehose", "PutRecordBatchRequestEntryList"),
     (LIBRARY + "firehose.rs", "MAX_RECORD_BYTES", "firehose", "Data"),
     (LIBRARY + "eventbridge.rs", "MAX_EVENTS", "events", "PutEventsRequestEntryList"),
@@ -64,13 +64,19 @@ CALLS = {
         "TransactWriteItems",
         "UpdateItem",
     ],
-    "events": ["PutEvents"],
+    "events": ["DescribeEventBus", "PutEvents"],
     "firehose": ["PutRecordBatch"],
-    "kinesis": ["ListShards", "PutRecords"],
+    "kinesis": ["DescribeStreamSummary", "ListShards", "PutRecords"],
     "logs": ["PutLogEvents"],
     "s3": ["DeleteObject", "DeleteObjects", "GetObject", "PutObject"],
-    "sns": ["PublishBatch"],
-    "sqs": ["ChangeMessageVisibilityBatch", "DeleteMessageBatch", "ReceiveMessage", "SendMessageBatch"],
+    "sns": ["GetTopicAttributes", "PublishBatch"],
+    "sqs": [
+        "ChangeMessageVisibilityBatch",
+        "DeleteMessageBatch",
+        "GetQueueAttributes",
+        "ReceiveMessage",
+        "SendMessageBatch",
+    ],
 }
 
 # Errors that the table of codes does not have to name, and why. What it does not name is disputed if its status is one of 4xx.
@@ -88,6 +94,7 @@ ELSEWHERE = {
     "InvalidObjectState": "of an archived object: the read of one object, not of a batch",
     "ExpiredNextTokenException": "of a list of shards, which is read anew",
     "ResourceInUseException": "of a list of shards, which is read anew",
+    "InvalidAttributeName": "of a lookup, whose attributes exist",
 }
 
 

@@ -15,8 +15,10 @@ const TOO_DEEP: &str =
 const OVERFLOW: &str = "Number overflow. Attempting to store a number with magnitude larger than supported range";
 const UNDERFLOW: &str = "Number underflow. Attempting to store a number with magnitude smaller than supported range";
 const NOT_NUMERIC: &str = "The parameter cannot be converted to a numeric value";
-const CAPACITY: &str = "Value 'BOGUS' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL, NONE]";
-const METRICS: &str = "Value 'BOGUS2' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must satisfy enum value set: [SIZE, NONE]";
+const CAPACITY: &str = "Value 'BOGUS' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum \
+                        value set: [INDEXES, TOTAL, NONE]";
+const METRICS: &str = "Value 'BOGUS2' at 'returnItemCollectionMetrics' failed to satisfy constraint: Member must satisfy \
+                       enum value set: [SIZE, NONE]";
 
 fn tables() -> Tables {
     let tables: Tables = Registry::new("table", 1);

@@ -28,17 +28,17 @@ const LARGEST_ANSWER: usize = 16 * 1_024 * 1_024;
 
 /// Batch reads and scans, which have a capacity and faults of their own.
 impl Table {
-    /// Changes the capacity for batch reads and scans, in read units per second. Default: unlimited.
+    /// Changes the capacity for batch reads, scans and queries, in read units per second. Default: unlimited.
     pub fn set_read_capacity(&self, capacity: impl Into<Capacity>) {
         self.reads().set_capacity(capacity.into());
     }
 
-    /// Sets the random faults of batch reads and scans. Default: none.
+    /// Sets the random faults of batch reads, scans and queries. Default: none.
     pub fn set_read_faults(&self, faults: Faults) {
         self.reads().set_faults(faults);
     }
 
-    /// Sets the faults of the next batch reads and scans, one for each call.
+    /// Sets the faults of the next batch reads, scans and queries, one for each call.
     pub fn script_reads(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.reads().set_script(faults);
     }
@@ -53,7 +53,7 @@ impl Table {
         self.set_hot_reads(capacity.into(), predicate);
     }
 
-    /// The counts of batch reads and scans. A page of a scan is a call with one entry.
+    /// The counts of batch reads, scans and queries. A page of a scan or a query is a call with one entry.
     pub fn read_statistics(&self) -> Statistics {
         self.reads().statistics
     }

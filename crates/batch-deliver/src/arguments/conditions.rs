@@ -74,7 +74,7 @@ impl Matching {
         match (self.read_price.read_price, self.write_price.write_price) {
             (None, None) => Ok(()),
             _ => Err(Failure::WrongUse(
-                "--read-price and --write-price are for --all and --where: the keys of inputs do not tell how large the items are"
+                "--read-price and --write-price are for --all, --where and --key-condition: the keys of inputs do not tell how large the items are"
                     .to_owned(),
             )),
         }

@@ -40,7 +40,7 @@ pub(super) fn number() -> impl Strategy<Value = String> {
     prop_oneof![12 => form, 1 => other.prop_map(str::to_owned)]
 }
 
-/// The same in which both see a number of the same size: see `sizes_of_numbers_differ_by_the_pairs_of_digits_alone`.
+/// The same in which both see a number of the same size: see `sizes_of_numbers_in_the_emulator_differ_by_the_pairs_of_digits_alone`.
 fn valid_number() -> impl Strategy<Value = String> {
     number().prop_filter("is one", |text| {
         Number::parse(text).is_ok_and(|number| number.size() == number_size(text))
