@@ -70,6 +70,9 @@ def main():
     for file in report["testResults"]:
         path = Path(file["name"]).resolve().relative_to(suite).as_posix()
         missing = next((what for start, what in ABSENT.items() if path.startswith(start)), None)
+        if missing is None and not file["assertionResults"]:
+            counts["failed"] += 1
+            failed[path] = file.get("message", "it could not be read")
         for test in file["assertionResults"]:
             problem = "\n".join(test["failureMessages"]) or file.get("message", "")
             if missing is None and test["status"] != "passed" and "UnknownOperation" in problem:

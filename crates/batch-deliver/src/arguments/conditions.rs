@@ -39,7 +39,7 @@ pub(crate) struct ToDelete {
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// All items of the table
-    #[arg(long, conflicts_with_all = ["filter", "expression", "failed"], help_heading = "Items of the table instead of inputs")]
+    #[arg(long, conflicts_with_all = ["filter", "key_condition", "expression", "failed"], help_heading = "Items of the table instead of inputs")]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) matching: Matching,

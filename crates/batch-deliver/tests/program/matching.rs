@@ -68,11 +68,8 @@ fn wrong_use_is_told_with_what_to_do() {
         ("delete", "--where a=:b --condition c=:d", "cannot be used with"),
         ("delete", "--where a=:b --yes", "there is no value for :b"),
         ("delete", "--all --yes --simulate 10", "leave out --simulate"),
-        (
-            "delete",
-            "--all --key-condition id=:i --segments 3",
-            "cannot be used with",
-        ),
+        ("delete", "--all --key-condition id=:i", "cannot be used with"),
+        ("delete", "--key-condition id=:i --segments 3", "cannot be used with"),
         ("delete", "--key-condition id=:i --yes", "there is no value for :i"),
         (
             "delete",
