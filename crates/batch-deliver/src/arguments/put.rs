@@ -15,14 +15,15 @@ pub(crate) struct ToPut {
     pub(crate) destination: PutDestination,
     #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
+    // `requires` is not enough for these: clap drops it where the other destination excludes the one that is required.
     /// The partition key of records that have none [default: a hash of the data]
-    #[arg(long, value_name = "KEY", requires = "stream")]
+    #[arg(long, value_name = "KEY", requires = "stream", conflicts_with_all = ["delivery_stream", "topic", "bus"])]
     pub(crate) partition_key: Option<String>,
     /// Put many records into one, in the format of the Kinesis Producer Library, which readers have to take apart
-    // `requires` is not enough: clap drops it where the other destination excludes the stream.
     #[arg(long, requires = "stream", conflicts_with_all = ["delivery_stream", "topic", "bus"])]
     pub(crate) aggregate: bool,
-    #[arg(long, value_name = "ID", help = GROUP, value_parser = group, requires = "topic")]
+    #[arg(long, value_name = "ID", help = GROUP, value_parser = group, requires = "topic",
+        conflicts_with_all = ["stream", "delivery_stream", "bus"])]
     pub(crate) group_id: Option<String>,
     #[command(flatten)]
     pub(crate) events: Events,
@@ -52,10 +53,10 @@ pub(crate) struct PutDestination {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Events {
     /// The source of events that have none
-    #[arg(long, value_name = "NAME", requires = "bus")]
+    #[arg(long, value_name = "NAME", requires = "bus", conflicts_with_all = ["stream", "delivery_stream", "topic"])]
     pub(crate) source: Option<String>,
     /// The detail type of events that have none
-    #[arg(long, value_name = "NAME", requires = "bus")]
+    #[arg(long, value_name = "NAME", requires = "bus", conflicts_with_all = ["stream", "delivery_stream", "topic"])]
     pub(crate) detail_type: Option<String>,
 }
 

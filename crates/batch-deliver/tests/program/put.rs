@@ -318,3 +318,22 @@ fn a_dry_run_of_a_put_needs_no_account_and_one_destination() {
         .run("put --stream orders --bus orders --dry-run a.txt")
         .expect(2, "cannot be used with");
 }
+
+#[test]
+fn an_option_of_another_destination_is_refused() {
+    let folder = Folder::new();
+    folder.write("a.txt", "a\n");
+    let topic = "--topic arn:aws:sns:eu-central-1:123456789012:orders";
+    for (destination, option) in [
+        ("--delivery-stream logs", "--partition-key a"),
+        (topic, "--partition-key a"),
+        ("--stream orders", "--group-id a"),
+        ("--bus orders", "--group-id a"),
+        ("--stream orders", "--source a"),
+        (topic, "--detail-type a"),
+    ] {
+        folder
+            .run(&format!("put --simulate 10 {destination} {option} a.txt"))
+            .expect(2, "cannot be used with");
+    }
+}
