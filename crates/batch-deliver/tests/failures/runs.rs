@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::activity::Activity;
 use crate::program::{Folder, Run};
@@ -90,11 +89,10 @@ impl Use {
     }
 }
 
-/// The library that lets an operation fail, compiled once.
+/// The library that lets an operation fail, compiled once. It lies beside what cargo builds, because a static is never dropped.
 fn library() -> &'static Path {
-    static LIBRARY: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let library = folder.path().join("interpose.so");
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("interpose-{}.so", std::process::id()));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/failures/interpose.c");
         // Whatever links Rust has it.
         let compiled = Command::new("cc")
@@ -103,9 +101,9 @@ fn library() -> &'static Path {
             .arg("-ldl")
             .status();
         assert!(compiled.unwrap().success(), "{} cannot be compiled", source.display());
-        (folder, library)
+        library
     });
-    &LIBRARY.1
+    &LIBRARY
 }
 
 /// Runs it in the folder, where the operation with this number fails. Also returns whether there was such an operation.
