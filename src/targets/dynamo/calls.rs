@@ -20,6 +20,31 @@ use super::page::{PageRead, PageRequest};
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span, single_attempt};
 
+/// Sends what a scan and a query have in common, and records the consumed capacity. The builders of the SDK share no trait.
+macro_rules! page {
+    ($calls:ident, $call:expr, $asked:ident, $read:ident, $span:ident) => {{
+        let call = $call
+            .table_name(&$asked.table)
+            .set_index_name($asked.index.clone())
+            .set_exclusive_start_key($read.after.clone())
+            .set_limit($read.limit)
+            .set_consistent_read($asked.is_consistent.then_some(true))
+            .set_filter_expression($asked.filter.clone())
+            .set_projection_expression($asked.projection.clone())
+            .set_expression_attribute_names((!$asked.names.is_empty()).then(|| $asked.names.clone()))
+            .set_expression_attribute_values((!$asked.values.is_empty()).then(|| $asked.values.clone()))
+            .set_select($asked.select())
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        let request = pin!(call.customize().config_override($calls.changes.clone()).send());
+        let result = in_span(request, &$span, RequestId::request_id).await;
+        if let Ok(output) = &result {
+            let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
+            $span.record("aws.dynamodb.consumed_capacity", units);
+        }
+        result
+    }};
+}
+
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
 pub(super) struct Calls {
@@ -117,26 +142,9 @@ impl Calls {
         let call = self
             .client
             .scan()
-            .table_name(&asked.table)
-            .set_index_name(asked.index.clone())
             .set_segment(in_i32(read.segment))
-            .set_total_segments(in_i32(asked.segments))
-            .set_exclusive_start_key(read.after.clone())
-            .set_limit(read.limit)
-            .set_consistent_read(asked.is_consistent.then_some(true))
-            .set_filter_expression(asked.filter.clone())
-            .set_projection_expression(asked.projection.clone())
-            .set_expression_attribute_names((!asked.names.is_empty()).then(|| asked.names.clone()))
-            .set_expression_attribute_values((!asked.values.is_empty()).then(|| asked.values.clone()))
-            .set_select(asked.select())
-            .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        if let Ok(output) = &result {
-            let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
-            span.record("aws.dynamodb.consumed_capacity", units);
-        }
-        result
+            .set_total_segments(in_i32(asked.segments));
+        page!(self, call, asked, read, span)
     }
 
     /// Makes one call that reads a page of the items of one partition key, and asks for the consumed capacity.
@@ -154,28 +162,8 @@ impl Calls {
             aws.dynamodb.table_names = short_name(&asked.table),
             aws.dynamodb.consumed_capacity = Empty,
         );
-        let call = self
-            .client
-            .query()
-            .table_name(&asked.table)
-            .set_index_name(asked.index.clone())
-            .key_condition_expression(key_condition)
-            .set_exclusive_start_key(read.after.clone())
-            .set_limit(read.limit)
-            .set_consistent_read(asked.is_consistent.then_some(true))
-            .set_filter_expression(asked.filter.clone())
-            .set_projection_expression(asked.projection.clone())
-            .set_expression_attribute_names((!asked.names.is_empty()).then(|| asked.names.clone()))
-            .set_expression_attribute_values((!asked.values.is_empty()).then(|| asked.values.clone()))
-            .set_select(asked.select())
-            .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        if let Ok(output) = &result {
-            let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
-            span.record("aws.dynamodb.consumed_capacity", units);
-        }
-        result
+        let call = self.client.query().key_condition_expression(key_condition);
+        page!(self, call, asked, read, span)
     }
 
     pub(super) async fn describe(
