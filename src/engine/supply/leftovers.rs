@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Supply;
-use crate::engine::calls::{KEPT, Settled};
+use crate::engine::calls::Settled;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::health::{Blame, Findings, Outage};
 use crate::engine::input::Input;
@@ -14,6 +14,9 @@ use crate::engine::outcome::Ledger;
 use crate::engine::retry::{Bisection, Decision, Retries, Search};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Rejection};
+
+/// How many empty chunks are kept after a burst of calls.
+const KEPT: usize = 64;
 
 impl<T, I> Supply<T, I>
 where
