@@ -37,8 +37,8 @@ impl Meter {
         }
     }
 
-    /// Converts the outcome of a call to the service's units. The call was charged `sent` units at the ratio `charge`, and
-    /// the service has `reported` how many it consumed, if it does that.
+    /// Converts the outcome of a call to the service's units. `sent` is what was charged for its entries when the call
+    /// left, at the ratio `charge`, and the service has `reported` how many it consumed, if it does that.
     pub(crate) fn read(&self, outcome: &Outcome, charge: f64, sent: usize, reported: Option<f64>) -> Outcome {
         let accepted = to_f64(outcome.accepted);
         let reported = reported.filter(|units| units.is_finite() && *units > 0.0 && accepted > 0.0);

@@ -125,13 +125,19 @@ impl Departure {
 
     /// The call has ended and consumed these units of capacity, if the service reports them.
     pub(crate) fn answered(mut self, outcome: &Outcome, keys: &mut [KeyOutcome], units: Option<f64>) {
-        let sent = std::mem::take(&mut self.entries);
-        let outcome = if keys.is_empty() {
-            *outcome
-        } else {
-            self.gate.strategy.observe_keys(outcome, keys)
-        };
-        match self.gate.strategy.meter() {
+        let mut sent = std::mem::take(&mut self.entries);
+        let strategy = &self.gate.strategy;
+        let mut outcome = *outcome;
+        if !keys.is_empty() {
+            let (others, of_hot_keys) = strategy.observe_keys(&outcome, keys);
+            outcome = others;
+            let ended = scaled(of_hot_keys, self.charge).min(sent);
+            if ended > 0 {
+                sent -= ended;
+                strategy.observe(&Outcome::new(outcome.sent_at, outcome.answered_at).with_failed(ended));
+            }
+        }
+        match strategy.meter() {
             Some(meter) => self.gate.observe(&meter.read(&outcome, self.charge, sent, units)),
             None => self.gate.observe(&outcome),
         }
@@ -143,6 +149,118 @@ impl Drop for Departure {
         if self.entries > 0 {
             let outcome = Outcome::new(self.sent_at.into_std(), Instant::now().into_std());
             self.gate.observe(&outcome.with_failed(self.entries));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::{Admission, BackoffStrategy, Pace, Retry};
+    use crate::pace::details::{KeyPace, PaceDetails};
+    use crate::sync::Mutex;
+
+    /// A strategy to which key 7 is hot, and which keeps what it is told.
+    struct Recorder {
+        counts_units: bool,
+        told: Arc<Mutex<Vec<Outcome>>>,
+    }
+
+    impl BackoffStrategy for Recorder {
+        fn delay(&self, _: Retry) -> Duration {
+            Duration::ZERO
+        }
+
+        fn pace(&self) -> Option<&dyn Pace> {
+            Some(self)
+        }
+    }
+
+    impl Pace for Recorder {
+        fn observe(&self, outcome: &Outcome) {
+            self.told.lock().unwrap().push(*outcome);
+        }
+
+        fn details(&self) -> Option<&dyn PaceDetails> {
+            Some(self)
+        }
+    }
+
+    impl PaceDetails for Recorder {
+        fn counts_units(&self) -> bool {
+            self.counts_units
+        }
+
+        fn key_pace(&self) -> Option<&dyn KeyPace> {
+            Some(self)
+        }
+    }
+
+    impl KeyPace for Recorder {
+        fn observe(&self, _: std::time::Instant, _: std::time::Instant, keys: &mut [KeyOutcome]) {
+            for key in keys {
+                key.is_hot = key.key == 7;
+            }
+        }
+
+        fn is_idle(&self) -> bool {
+            false
+        }
+
+        fn is_hot(&self, key: u64) -> bool {
+            key == 7
+        }
+
+        fn admit(&self, _: std::time::Instant, _: u64, wanted: usize) -> Admission {
+            Admission::Go(wanted)
+        }
+
+        fn depart(&self, _: std::time::Instant, _: u64, _: usize) {}
+    }
+
+    /// The result of two calls, each with 15 accepted entries and 10 throttled ones of a hot key. The service reports 45 units for each.
+    fn told(counts_units: bool) -> Vec<Vec<Outcome>> {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let gate = Arc::new(Gate::new(Recorder {
+            counts_units,
+            told: Arc::clone(&told),
+        }));
+        let waiter = Waiter::new(25);
+        let call = |_| {
+            let departure = Permit::at_once(&gate, &waiter).unwrap().depart(25);
+            let now = std::time::Instant::now();
+            let outcome = Outcome::new(now, now)
+                .with_accepted(15)
+                .with_throttled(10)
+                .with_fresh(25, 10);
+            let mut key = KeyOutcome::new(7);
+            (key.sent, key.throttled, key.fresh, key.fresh_throttled) = (10, 10, 10, 10);
+            departure.answered(&outcome, &mut [key], Some(45.0));
+            std::mem::take(&mut *told.lock().unwrap())
+        };
+        (0..2).map(call).collect()
+    }
+
+    #[test]
+    fn each_entry_that_left_ends_once_also_if_its_key_is_hot() {
+        for (counts_units, departed) in [(false, [25, 25]), (true, [25, 75])] {
+            for (told, departed) in told(counts_units).iter().zip(departed) {
+                assert_eq!(told.iter().map(|outcome| outcome.sent).sum::<usize>(), departed);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pace_of_all_does_not_take_the_throttles_of_a_hot_key_for_acceptances() {
+        for (counts_units, rest) in [(false, [15, 15]), (true, [15, 45])] {
+            for (told, rest) in told(counts_units).iter().zip(rest) {
+                let [of_hot_key, of_others] = told[..] else {
+                    panic!("{told:?}");
+                };
+                assert_eq!((of_hot_key.failed, of_hot_key.sent), (of_hot_key.sent, of_hot_key.sent));
+                assert_eq!((of_others.sent, of_others.throttled), (rest, 0));
+                assert_eq!(of_others.fresh.sent, rest, "none of them is a retry");
+            }
         }
     }
 }

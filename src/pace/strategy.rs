@@ -174,13 +174,12 @@ impl SharedStrategy {
         self.ask_keys((), |keys| keys.depart(now.into_std(), key, cost));
     }
 
-    /// Tells the strategy the result of a call for each key. Returns the outcome without the throttles of hot keys: the pace of all
-    /// only learns that these entries are not in flight any more.
-    pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> Outcome {
+    /// Tells the strategy the result of a call for each key. Returns the outcome without the throttles of hot keys, and how many those
+    /// are: the pace of all only learns that these entries are not in flight any more.
+    pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> (Outcome, usize) {
         let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
         self.ask_keys((), |pace| pace.observe(outcome.sent_at, outcome.answered_at, keys));
         let mut others = *outcome;
-        let mut of_hot_keys = Outcome::new(outcome.sent_at, outcome.answered_at);
         for key in keys.iter().filter(|key| key.is_hot) {
             let throttled = key.throttled.min(others.throttled);
             let fresh = key.fresh_throttled.min(others.fresh.throttled);
@@ -188,15 +187,11 @@ impl SharedStrategy {
             others.sent -= throttled;
             others.fresh.throttled -= fresh;
             others.fresh.sent -= fresh;
-            of_hot_keys = of_hot_keys.with_failed(throttled);
-        }
-        if of_hot_keys.sent > 0 {
-            self.observe(&of_hot_keys);
         }
         if keys.iter().filter(|key| key.is_hot).count() > were_hot {
             self.hot.fetch_add(1, Relaxed);
         }
-        others
+        (others, outcome.sent - others.sent)
     }
 
     /// A call has ended.
