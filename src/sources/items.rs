@@ -155,7 +155,7 @@ fn page(
     mut segment: Segment,
     read: PageRead,
 ) -> BoxFuture<'static, Result<Read, ScanError>> {
-    let receipt = producer.try_send(read.clone());
+    let receipt = producer.try_enqueue(read.clone());
     let number = segment.number;
     let failed = move |cause| ScanError { segment: number, cause };
     async move {

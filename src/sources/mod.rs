@@ -73,6 +73,6 @@ pub use position::ScanPosition;
 #[cfg(feature = "dynamodb")]
 pub use progress::{ScanFigures, ScanProgress};
 #[cfg(feature = "sqs")]
-pub use queue::{Receive, ReceiveError, ReceiveFigures, Received, ReceivedMessages, Settlements, Ticket};
+pub use queue::{Receive, ReceiveError, ReceiveFigures, ReceiveProgress, Received, ReceivedMessages, Ticket};
 #[cfg(feature = "dynamodb")]
 pub use scan::Scan;

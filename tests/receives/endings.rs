@@ -18,7 +18,7 @@ async fn ended(mut messages: ReceivedMessages) -> (usize, ReceiveError) {
     loop {
         match messages.next().await.expect("it fails") {
             Ok(received) => {
-                received.ticket.settled();
+                received.ticket.settle();
                 settled += 1;
             }
             Err(error) => {
@@ -76,7 +76,7 @@ async fn an_empty_queue_ends_the_stream_if_that_is_wanted() {
             sleep(Duration::from_mins(2)).await;
             last = Some(Instant::now());
         }
-        received.ticket.settled();
+        received.ticket.settle();
     }
     assert_eq!(settled, 25);
     let quiet = last.unwrap().elapsed();
@@ -99,7 +99,7 @@ async fn the_end_takes_at_most_two_waits() {
             .messages();
         let mut last = Instant::now();
         while let Some(received) = received.next().await {
-            received.unwrap().ticket.settled();
+            received.unwrap().ticket.settle();
             last = Instant::now();
         }
         assert!(queue.is_empty());
@@ -117,10 +117,7 @@ async fn messages_of_a_lost_answer_are_waited_for() {
     let messages = Receive::new(simulator.sqs_client(), queue.url())
         .until_empty_for(Duration::from_secs(1))
         .messages();
-    let settled = messages
-        .map(|received| received.unwrap().ticket.settled())
-        .count()
-        .await;
+    let settled = messages.map(|received| received.unwrap().ticket.settle()).count().await;
     assert_eq!(settled, 10);
 }
 
@@ -129,12 +126,9 @@ async fn no_more_messages_are_received_than_are_wanted() {
     let simulator = Simulator::new(1);
     let queue = filled(&simulator, 100).await;
     let messages = Receive::new(simulator.sqs_client(), queue.url()).max(37).messages();
-    let settlements = messages.settlements();
-    let settled = messages
-        .map(|received| received.unwrap().ticket.settled())
-        .count()
-        .await;
-    let figures = settlements.finished().await;
+    let progress = messages.progress();
+    let settled = messages.map(|received| received.unwrap().ticket.settle()).count().await;
+    let figures = progress.finished().await;
     assert_eq!((settled, figures.received, figures.deleted), (37, 37, 37));
     assert_eq!((queue.len(), queue.in_flight()), (63, 0));
 }
@@ -147,11 +141,11 @@ async fn a_cancelled_stream_ends_without_an_error_and_releases_the_rest() {
     let mut messages = Receive::new(simulator.sqs_client(), queue.url())
         .options(DeliveryOptions::default().cancellation(token.clone()))
         .messages();
-    let settlements = messages.settlements();
+    let progress = messages.progress();
     let first = messages.next().await.unwrap().unwrap();
     token.cancel();
     assert!(messages.next().await.is_none());
-    first.ticket.settled();
-    assert_eq!(settlements.finished().await.deleted, 1);
+    first.ticket.settle();
+    assert_eq!(progress.finished().await.deleted, 1);
     assert_eq!((queue.len(), queue.in_flight()), (99, 0));
 }

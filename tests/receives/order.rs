@@ -21,7 +21,7 @@ async fn the_next_message_of_a_group_is_handed_out_when_the_one_before_was_settl
     assert_ne!(group(&first), group(&other));
     advance(Duration::from_secs(1)).await;
     assert!(messages.next().now_or_never().is_none());
-    first.ticket.settled();
+    first.ticket.settle();
     let next = messages.next().await.unwrap().unwrap();
     assert_eq!((group(&next), number(&next)), (group(&first), number(&first) + 2));
 }
@@ -34,7 +34,7 @@ async fn a_delivery_moves_the_groups_of_a_queue_in_their_order() {
     let messages = Receive::new(simulator.sqs_client(), queue.url())
         .until_empty_for(Duration::from_secs(5))
         .messages();
-    let settlements = messages.settlements();
+    let progress = messages.progress();
     let entry = |received: &Received| {
         let attribute = |name| received.system_attribute(&name).map(str::to_owned);
         SendMessageBatchRequestEntry::builder()
@@ -46,12 +46,12 @@ async fn a_delivery_moves_the_groups_of_a_queue_in_their_order() {
     };
     let report = Delivery::to_sqs(simulator.sqs_client(), copy.url())
         .try_map_entries(entry)
-        .on_delivered(|_, received: &Received, _| received.ticket.settled())
+        .on_delivered(|_, received: &Received, _| received.ticket.settle())
         .try_deliver_stream(messages)
         .await
         .unwrap();
     assert_eq!(report.delivered, 200);
-    assert_eq!(settlements.finished().await.deleted, 200);
+    assert_eq!(progress.finished().await.deleted, 200);
     assert!(queue.is_empty());
     let moved = copy.messages();
     for group in 0..7 {

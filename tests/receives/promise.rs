@@ -69,7 +69,7 @@ fn consume(
             .window(WINDOW)
             .until_empty_for(Duration::from_secs(90))
             .messages();
-        let settlements = messages.settlements();
+        let progress = messages.progress();
         let mut released = run.released.clone();
         let mut handed_out = 0;
         while let Some(received) = messages.next().await {
@@ -86,10 +86,10 @@ fn consume(
             tokio::spawn(async move {
                 sleep(delay).await;
                 other_side.lock().unwrap().push(number);
-                received.ticket.settled();
+                received.ticket.settle();
             });
         }
-        let figures = settlements.finished().await;
+        let figures = progress.finished().await;
         assert_eq!((figures.held, figures.undeleted), (0, 0));
         Instant::now()
     })

@@ -16,11 +16,11 @@ async fn nothing_stays_in_flight_after_a_shutdown() {
     let simulator = Simulator::new(1);
     let queue = filled(&simulator, 50).await;
     let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
-    let settlements = messages.settlements();
+    let progress = messages.progress();
     let first = messages.next().await.unwrap().unwrap();
     drop(messages);
     drop(first);
-    settlements.finished().await;
+    progress.finished().await;
     assert_eq!((queue.len(), queue.in_flight()), (50, 0));
 }
 
@@ -30,13 +30,13 @@ async fn what_a_waiting_receive_gets_after_the_shutdown_is_released() {
     let simulator = Simulator::new(1);
     let queue = filled(&simulator, 0).await;
     let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
-    let settlements = messages.settlements();
+    let progress = messages.progress();
     assert!(messages.next().now_or_never().is_none());
     sleep(Duration::from_secs(5)).await;
     drop(messages);
     let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url());
     delivery.deliver((0..5).map(message)).await.unwrap();
-    let figures = settlements.finished().await;
+    let figures = progress.finished().await;
     assert_eq!((figures.received, figures.released), (5, 5));
     assert_eq!((queue.len(), queue.in_flight()), (5, 0));
 }
@@ -57,11 +57,11 @@ async fn a_message_that_fails_is_not_overtaken_by_its_group() {
         // One message of each group fails twice.
         if (9..12).contains(&number) && failures < 6 {
             failures += 1;
-            received.ticket.released();
+            drop(received.ticket);
             continue;
         }
         done[number % 3].push(number);
-        received.ticket.settled();
+        received.ticket.settle();
     }
     for (group, done) in done.iter().enumerate() {
         let expected: Vec<usize> = (0..30).filter(|number| number % 3 == group).collect();
@@ -84,7 +84,7 @@ async fn messages_that_wait_in_memory_are_handed_out_once() {
         let received = received.unwrap();
         handed_out += 1;
         sleep(Duration::from_mins(5)).await;
-        received.ticket.settled();
+        received.ticket.settle();
     }
     assert_eq!(handed_out, 30);
     assert!(queue.is_empty());

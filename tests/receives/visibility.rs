@@ -21,10 +21,10 @@ async fn a_message_is_kept_hidden_while_its_ticket_exists_and_calls_are_throttle
         assert_eq!(queue.in_flight(), 1);
         assert!(received.ticket.is_current());
     }
-    received.ticket.settled();
-    let settlements = messages.settlements();
+    received.ticket.settle();
+    let progress = messages.progress();
     drop(messages);
-    assert_eq!(settlements.finished().await.deleted, 1);
+    assert_eq!(progress.finished().await.deleted, 1);
     assert!(queue.is_empty());
 }
 
@@ -33,7 +33,7 @@ async fn after_twelve_hours_a_message_is_visible_and_its_ticket_tells() {
     let simulator = Simulator::new(1);
     let queue = filled_in_order(&simulator, 2, 1).await;
     let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
-    let settlements = messages.settlements();
+    let progress = messages.progress();
     let received = messages.next().await.unwrap().unwrap();
     sleep(Duration::from_hours(11) + Duration::from_mins(55)).await;
     assert!(received.ticket.is_current());
@@ -47,13 +47,13 @@ async fn after_twelve_hours_a_message_is_visible_and_its_ticket_tells() {
         .unwrap();
     assert_eq!(again.message.body(), received.message.body());
     // Too late: it is in other hands.
-    received.ticket.settled();
-    again.ticket.settled();
+    received.ticket.settle();
+    again.ticket.settle();
     let next = messages.next().await.unwrap().unwrap();
     assert_eq!(next.message.body(), Some("1"));
-    next.ticket.settled();
+    next.ticket.settle();
     drop(messages);
-    let figures = settlements.finished().await;
+    let figures = progress.finished().await;
     assert_eq!((figures.deleted, figures.undeleted), (2, 1));
     assert!(figures.expired >= 1);
     assert!(queue.is_empty());
@@ -67,7 +67,7 @@ async fn a_message_that_is_set_aside_is_received_once_and_visible_at_the_end() {
         .window(10)
         .until_empty_for(Duration::from_secs(5))
         .messages();
-    let settlements = messages.settlements();
+    let progress = messages.progress();
     let mut handed_out = 0;
     while let Some(received) = messages.next().await {
         let received = received.unwrap();
@@ -75,11 +75,11 @@ async fn a_message_that_is_set_aside_is_received_once_and_visible_at_the_end() {
         if number(&received).is_multiple_of(2) {
             received.ticket.set_aside();
         } else {
-            received.ticket.settled();
+            received.ticket.settle();
         }
     }
     assert_eq!(handed_out, 100);
-    let figures = settlements.finished().await;
+    let figures = progress.finished().await;
     assert_eq!((figures.deleted, figures.released), (50, 50));
     assert_eq!((queue.len(), queue.in_flight()), (50, 0));
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::held::Held;
 use super::progress::ReceiveError;
 use super::settling::settle;
-use super::ticket::Settlements;
+use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
@@ -102,8 +102,8 @@ impl ReceivedMessages {
     }
 
     /// Follows the settlements, for when the stream was given to a delivery.
-    pub fn settlements(&self) -> Settlements {
-        Settlements::of(Arc::clone(&self.held))
+    pub fn progress(&self) -> ReceiveProgress {
+        ReceiveProgress::of(Arc::clone(&self.held))
     }
 
     /// Makes the calls that are wanted.
@@ -174,7 +174,7 @@ fn receive(
         received: AtomicUsize::new(0),
         left_at: Mutex::new(None),
     });
-    let receipt = producer.try_send(ReceiveCall::new(Arc::clone(held), most, Arc::clone(&course)));
+    let receipt = producer.try_enqueue(ReceiveCall::new(Arc::clone(held), most, Arc::clone(&course)));
     async move {
         let receipt = receipt.map_err(|undelivered| undelivered.cause)?;
         receipt.await.map_err(|undelivered| undelivered.cause)?;

@@ -32,4 +32,4 @@ mod ticket;
 pub use messages::ReceivedMessages;
 pub use progress::{ReceiveError, ReceiveFigures};
 pub use receive::Receive;
-pub use ticket::{Received, Settlements, Ticket};
+pub use ticket::{ReceiveProgress, Received, Ticket};

@@ -31,7 +31,7 @@ const WINDOW: usize = 1_000;
 /// while let Some(received) = messages.next().await {
 ///     let received = received?;
 ///     if handle(received.message.body().unwrap_or_default()).await {
-///         received.ticket.settled();
+///         received.ticket.settle();
 ///     }
 /// }
 /// # Ok(())
@@ -39,7 +39,7 @@ const WINDOW: usize = 1_000;
 /// ```
 ///
 /// As the input of a delivery the ticket travels with the entry:
-/// `Delivery::try_map_entries(|received: &Received| …)`, `on_delivered(|_, received, _| received.ticket.settled())`. An entry that is
+/// `Delivery::try_map_entries(|received: &Received| …)`, `on_delivered(|_, received, _| received.ticket.settle())`. An entry that is
 /// handed back releases its message when it is dropped.
 ///
 /// # What it promises
@@ -189,7 +189,7 @@ impl Receive {
 
     /// How to receive: the pace in calls, concurrency, time limits. A [cancellation](DeliveryOptions::cancellation) ends the stream
     /// without an error; calls in flight are not cut off, because their messages would stay hidden: they are
-    /// [released](super::Settlements::finished).
+    /// [released](super::ReceiveProgress::finished).
     #[must_use]
     pub fn options(mut self, options: DeliveryOptions) -> Self {
         self.options = options;

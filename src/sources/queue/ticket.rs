@@ -29,7 +29,8 @@ impl Received {
 /// The right to settle a message that was handed out. While it exists, the message is kept hidden from other consumers, for up to
 /// twelve hours.
 ///
-/// The first of its methods decides; dropping the ticket before releases the message.
+/// The first of its methods decides. Dropping the ticket before releases the message: it becomes visible again at once, and may be
+/// received again, by this receiver as well. Later messages of its group that were received with it become visible too.
 #[must_use = "a message whose ticket is dropped becomes visible again"]
 pub struct Ticket {
     number: u64,
@@ -42,14 +43,8 @@ impl Ticket {
     }
 
     /// The message is in other hands, so it is deleted, together with others, in the background.
-    pub fn settled(&self) {
+    pub fn settle(&self) {
         self.held.settle(self.number);
-    }
-
-    /// The message becomes visible again at once, and may be received again, by this receiver as well. Later messages of its group
-    /// that were received with it become visible too.
-    pub fn released(&self) {
-        self.held.release(self.number);
     }
 
     /// The message stays hidden until the stream has ended, and becomes visible then: it is not received again by this receiver. So do
@@ -67,7 +62,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.released();
+        self.held.release(self.number);
     }
 }
 
@@ -79,11 +74,11 @@ impl fmt::Debug for Ticket {
 
 /// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), also when the stream was given away or dropped.
 #[derive(Clone)]
-pub struct Settlements {
+pub struct ReceiveProgress {
     held: Arc<Held>,
 }
 
-impl Settlements {
+impl ReceiveProgress {
     pub(super) fn of(held: Arc<Held>) -> Self {
         Self { held }
     }
@@ -103,9 +98,9 @@ impl Settlements {
     }
 }
 
-impl fmt::Debug for Settlements {
+impl fmt::Debug for ReceiveProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settlements")
+        f.debug_struct("ReceiveProgress")
             .field("figures", &self.figures())
             .finish_non_exhaustive()
     }

@@ -11,7 +11,7 @@ use crate::arguments::{OtherSide, Output, ToMove, Which};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, print_warnings, rate, time};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{ExistingQueue, Move, Moved, PaceOptions, Settlements, existing_queue};
+use crate::sink::{ExistingQueue, Move, Moved, PaceOptions, ReceiveProgress, existing_queue};
 use crate::stop::Stop;
 
 /// Moves the messages.
@@ -93,7 +93,7 @@ impl Moving<'_> {
         };
         let (watch, watched) = oneshot::channel();
         let moved = tokio::select! {
-            moved = job.run(|settlements| drop(watch.send(settlements))) => moved,
+            moved = job.run(|progress| drop(watch.send(progress))) => moved,
             failure = tell(watched, &console, every) => return Err(failure),
         };
         console.clear_bar();
@@ -127,14 +127,14 @@ impl Moving<'_> {
 }
 
 /// Tells the progress, until the output fails.
-async fn tell(watched: oneshot::Receiver<Settlements>, console: &Console, every: Duration) -> Failure {
-    let Ok(settlements) = watched.await else {
+async fn tell(watched: oneshot::Receiver<ReceiveProgress>, console: &Console, every: Duration) -> Failure {
+    let Ok(progress) = watched.await else {
         return std::future::pending().await;
     };
     let mut ticks = interval_at(Instant::now() + every, every);
     loop {
         ticks.tick().await;
-        let figures = settlements.figures();
+        let figures = progress.figures();
         if !console.is_json() {
             console.info(&format!("{} moved", counted(figures.deleted, "message")));
         }

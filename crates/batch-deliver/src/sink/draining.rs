@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use aws_batch_delivery::sources::{Received, Settlements};
+use aws_batch_delivery::sources::{ReceiveProgress, Received};
 use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName as System};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -47,12 +47,12 @@ pub(crate) struct Drained {
 }
 
 impl Drain {
-    /// Writes the messages. Calls `watch` with the settlements first.
-    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(Settlements)) -> Drained {
+    /// Writes the messages. Calls `watch` with the progress first.
+    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(ReceiveProgress)) -> Drained {
         let mut drained = Drained::default();
         let messages = receive(&self.queue, &self.filter, self.most, &self.stop).messages();
-        let settlements = messages.settlements();
-        watch(settlements.clone());
+        let progress = messages.progress();
+        watch(progress.clone());
         let mut left = self.most.unwrap_or(u64::MAX);
         let mut chunks = messages.ready_chunks(TOGETHER);
         while drained.failure.is_none()
@@ -79,14 +79,14 @@ impl Drain {
                 Ok(()) => {
                     drained.written += matching.len() as u64;
                     for received in &matching {
-                        received.ticket.settled();
+                        received.ticket.settle();
                     }
                 }
                 Err(error) => drained.failure = Some(format!("the messages cannot be written: {error}")),
             }
         }
         drop(chunks);
-        drained.undeleted = settlements.finished().await.undeleted;
+        drained.undeleted = progress.finished().await.undeleted;
         drained
     }
 }

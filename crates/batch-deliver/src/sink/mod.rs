@@ -19,7 +19,7 @@ mod simulated;
 mod table;
 mod undelivered;
 
-pub(crate) use aws_batch_delivery::sources::Settlements;
+pub(crate) use aws_batch_delivery::sources::ReceiveProgress;
 pub(crate) use aws_batch_delivery::targets::BatchTarget;
 pub(crate) use aws_batch_delivery::targets::dynamo::{DynamoTable, ItemWrite};
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};

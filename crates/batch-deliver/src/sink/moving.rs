@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_batch_delivery::sources::{Receive, Received, Settlements};
+use aws_batch_delivery::sources::{Receive, ReceiveProgress, Received};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
@@ -74,8 +74,8 @@ pub(super) fn receive(
 }
 
 impl Move {
-    /// Moves the messages. Calls `watch` with the settlements first.
-    pub(crate) async fn run(self, watch: impl FnOnce(Settlements)) -> Moved {
+    /// Moves the messages. Calls `watch` with the progress first.
+    pub(crate) async fn run(self, watch: impl FnOnce(ReceiveProgress)) -> Moved {
         let Self {
             from,
             to,
@@ -86,8 +86,8 @@ impl Move {
             stop,
         } = self;
         let messages = receive(&from, &filter, most, &stop).messages();
-        let settlements = messages.settlements();
-        watch(settlements.clone());
+        let progress = messages.progress();
+        watch(progress.clone());
         let moved = Arc::new(Mutex::new(Moved::default()));
         let note = |moved: &Arc<Mutex<Moved>>| {
             let moved = Arc::clone(moved);
@@ -114,7 +114,7 @@ impl Move {
         let delivery = Delivery::to_sqs(to.client, to.url)
             .options(options.cancellation(stop))
             .try_map_entries(move |received| entry(received, is_fifo, group.as_deref()))
-            .on_delivered(|_, received: &Received, _| received.ticket.settled())
+            .on_delivered(|_, received: &Received, _| received.ticket.settle())
             .on_undelivered(move |undelivered| {
                 // Visible at once, it would be received again and again.
                 undelivered.entry.ticket.set_aside();
@@ -130,7 +130,7 @@ impl Move {
             // Each of its entries was given to the handler.
             Err(error) => error.report.clone(),
         };
-        let figures = settlements.finished().await;
+        let figures = progress.finished().await;
         let mut moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
         moved.sent = report.delivered;
         moved.undeleted = figures.undeleted;
