@@ -94,7 +94,7 @@ impl BatchTarget for BulkIndex {
             Ok(answered) => answered,
             Err(error) => {
                 let fault = Fault::new("connection failed").caused_by(error.to_string());
-                return Answer::Whole(Verdict::Rejected(Rejection::Connection, fault.may_have_been_applied()));
+                return Answer::Whole(Verdict::Rejected(Rejection::Connection, fault.ambiguous()));
             }
         };
         match answer["items"].as_array() {
@@ -118,7 +118,7 @@ fn verdict(answer: &Value) -> Verdict {
         Some(200..=299) => Verdict::Accepted,
         Some(429) => Verdict::Rejected(Rejection::Throttled, fault),
         Some(400..=499) => Verdict::Refused(fault),
-        _ => Verdict::Rejected(Rejection::Transient, fault.may_have_been_applied()),
+        _ => Verdict::Rejected(Rejection::Transient, fault.ambiguous()),
     }
 }
 

@@ -109,8 +109,8 @@ async fn told_to_stop() {
 
 /// Answers when the event is in the queue, or will not be.
 async fn accept(State(events): State<Producer<Event>>, Json(event): Json<Event>) -> (StatusCode, String) {
-    // When the buffer is full, `try_send` fails at once, and the client can retry later.
-    let sent = match events.try_send(event) {
+    // When the buffer is full, `try_enqueue` fails at once, and the client can retry later.
+    let sent = match events.try_enqueue(event) {
         Ok(receipt) => receipt.await,
         Err(refused) => Err(refused),
     };

@@ -49,7 +49,7 @@ impl Fault {
 
     /// The service may have applied the entry: the answer was lost or cannot be read.
     #[must_use]
-    pub fn may_have_been_applied(mut self) -> Self {
+    pub fn ambiguous(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = true;
         self
     }
@@ -149,12 +149,12 @@ impl Fault {
     }
 
     /// How long the service should not be asked again, if it [said so](Self::retry_after); at most one minute.
-    pub fn named_wait(&self) -> Option<Duration> {
+    pub(crate) fn named_wait(&self) -> Option<Duration> {
         self.0.named_wait
     }
 
     /// Whether the call was [refused for its size](Self::for_the_size_of_the_call).
-    pub fn is_for_the_size_of_the_call(&self) -> bool {
+    pub(crate) fn is_for_the_size_of_the_call(&self) -> bool {
         self.0.is_too_large
     }
 

@@ -32,7 +32,7 @@ pub(crate) mod testing;
 
 use crate::jitter;
 pub use crate::pace::{
-    Adaptive, Admission, BackoffStrategy, Outcome, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Tally, Waiter,
+    Adaptive, Admission, BackoffStrategy, Outcome, Pace, PaceReason, PaceSnapshot, PaceState, Retry, Waiter,
 };
 pub use delays::Delays;
 pub use exponential::Exponential;

@@ -46,7 +46,7 @@
 //!         Said::Accepted => Verdict::Accepted,
 //!         Said::Throttled => Verdict::Rejected(Rejection::Throttled, Fault::new("busy")),
 //!         Said::Refused => Verdict::Refused(Fault::new("bad")),
-//!         _ => Verdict::Rejected(Rejection::Transient, Fault::new("no answer").may_have_been_applied()),
+//!         _ => Verdict::Rejected(Rejection::Transient, Fault::new("no answer").ambiguous()),
 //!     }
 //! }
 //!

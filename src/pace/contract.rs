@@ -105,7 +105,7 @@ impl Retry {
 
     /// The retry that follows `self` when the entry waited for `delay` and was rejected again.
     #[must_use]
-    pub fn after(self, delay: Duration) -> Self {
+    pub(crate) fn after(self, delay: Duration) -> Self {
         Self {
             number: self.number.saturating_add(1),
             previous: Some(delay),
@@ -113,7 +113,7 @@ impl Retry {
     }
 
     /// The first retry of an entry.
-    pub const FIRST: Self = Self::new(1, None);
+    pub(crate) const FIRST: Self = Self::new(1, None);
 }
 
 /// When calls may leave, for all workers together: the part of a [`BackoffStrategy`] that measures
@@ -198,21 +198,11 @@ pub struct Outcome {
     pub unsent: usize,
     /// Entries that the service will never accept.
     pub refused: usize,
-    /// Of all these, the entries that were never rejected before.
-    pub fresh: Tally,
-}
-
-/// Counts of those entries of a call that have something in common.
-///
-/// Comparing fresh entries with retries distinguishes a service that has no capacity for any entry from one that has none
-/// for some of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tally {
-    /// How many were sent.
-    pub sent: usize,
-    /// How many of them were throttled.
-    pub throttled: usize,
+    /// Of all these, the entries that were never rejected before. Comparing them with retries distinguishes a service that has no
+    /// capacity for any entry from one that has none for some of them.
+    pub fresh: usize,
+    /// Of the fresh entries, the throttled ones.
+    pub fresh_throttled: usize,
 }
 
 impl Outcome {
@@ -227,7 +217,8 @@ impl Outcome {
             failed: 0,
             unsent: 0,
             refused: 0,
-            fresh: Tally::default(),
+            fresh: 0,
+            fresh_throttled: 0,
         }
     }
 
@@ -259,7 +250,7 @@ impl Outcome {
     ///
     /// These are counted as [failed](Self::with_failed) separately.
     #[must_use]
-    pub fn with_unsent(mut self, count: usize) -> Self {
+    pub(crate) fn with_unsent(mut self, count: usize) -> Self {
         self.unsent += count;
         self
     }
@@ -277,18 +268,8 @@ impl Outcome {
     /// Their outcome is counted separately.
     #[must_use]
     pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
-        self.fresh = self.fresh.plus(sent, throttled);
+        self.fresh += sent;
+        self.fresh_throttled += throttled;
         self
-    }
-}
-
-impl Tally {
-    /// This many entries, of which this many were throttled.
-    pub const fn new(sent: usize, throttled: usize) -> Self {
-        Self { sent, throttled }
-    }
-
-    fn plus(self, sent: usize, throttled: usize) -> Self {
-        Self::new(self.sent + sent, self.throttled + throttled)
     }
 }

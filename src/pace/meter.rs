@@ -55,8 +55,8 @@ impl Meter {
         counted.failed = scaled(outcome.failed, charge);
         counted.unsent = scaled(outcome.unsent, charge);
         counted.refused = scaled(outcome.refused, charge);
-        counted.fresh.sent = scaled(outcome.fresh.sent, charge);
-        counted.fresh.throttled = scaled(outcome.fresh.throttled, charge);
+        counted.fresh = scaled(outcome.fresh, charge);
+        counted.fresh_throttled = scaled(outcome.fresh_throttled, charge);
         counted
     }
 
@@ -125,7 +125,7 @@ mod tests {
         assert!((meter.charge() - 3.0).abs() < 1e-9);
         let read = meter.read(&outcome(0, 25), 3.0, 75, None);
         assert_eq!((read.sent, read.accepted, read.throttled), (75, 0, 75));
-        assert_eq!((read.fresh.sent, read.fresh.throttled), (75, 75));
+        assert_eq!((read.fresh, read.fresh_throttled), (75, 75));
     }
 
     #[test]

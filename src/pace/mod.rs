@@ -29,7 +29,7 @@ mod strategy;
 
 pub use adaptive::Adaptive;
 pub use admission::{Admission, Waiter};
-pub use contract::{BackoffStrategy, Outcome, Pace, Retry, Tally};
+pub use contract::{BackoffStrategy, Outcome, Pace, Retry};
 pub use details::{KeyOutcome, KeyPace, PaceDetails};
 pub(crate) use gate::Gate;
 pub(crate) use permit::{Departure, Permit, QueuedUp};

@@ -259,7 +259,7 @@ mod tests {
                 };
                 assert_eq!((of_hot_key.failed, of_hot_key.sent), (of_hot_key.sent, of_hot_key.sent));
                 assert_eq!((of_others.sent, of_others.throttled), (rest, 0));
-                assert_eq!(of_others.fresh.sent, rest, "none of them is a retry");
+                assert_eq!(of_others.fresh, rest, "none of them is a retry");
             }
         }
     }

@@ -182,11 +182,11 @@ impl SharedStrategy {
         let mut others = *outcome;
         for key in keys.iter().filter(|key| key.is_hot) {
             let throttled = key.throttled.min(others.throttled);
-            let fresh = key.fresh_throttled.min(others.fresh.throttled);
+            let fresh = key.fresh_throttled.min(others.fresh_throttled);
             others.throttled -= throttled;
             others.sent -= throttled;
-            others.fresh.throttled -= fresh;
-            others.fresh.sent -= fresh;
+            others.fresh_throttled -= fresh;
+            others.fresh -= fresh;
         }
         if keys.iter().filter(|key| key.is_hot).count() > were_hot {
             self.hot.fetch_add(1, Relaxed);

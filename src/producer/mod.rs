@@ -155,7 +155,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     ///
     /// # Errors
     /// When the buffer is full or the producer is closed: the entry is handed back.
-    pub fn try_send(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
+    pub fn try_enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         match self.line.clone().try_reserve_owned() {
             Ok(room) => Ok(self.put(room, entry, Instant::now())),
             Err(TrySendError::Full(_)) => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),

@@ -51,7 +51,7 @@ pub enum Verdict {
     /// not a fault: the entry is [counted](crate::Report::condition_failed) and not sent again.
     ///
     /// It is certain: an entry whose earlier attempt may have been applied, and may itself be the reason that the condition does not
-    /// hold, is [refused](Self::Refused) with a fault that [leaves it in doubt](Fault::may_have_been_applied).
+    /// hold, is [refused](Self::Refused) with a fault that [leaves it in doubt](Fault::ambiguous).
     ConditionFailed,
 }
 

@@ -135,7 +135,7 @@ where
         fault = fault.explained(explanation);
     }
     if doubt == Doubt::Applied {
-        fault = fault.may_have_been_applied();
+        fault = fault.ambiguous();
     }
     (meaning, wait.into_iter().fold(fault, Fault::retry_after))
 }
@@ -203,7 +203,7 @@ pub fn classify_entry(code: &str, sender_fault: bool, message: Option<&str>) -> 
         fault = fault.caused_by(message).with_message(message);
     }
     if doubt == Doubt::Applied {
-        fault = fault.may_have_been_applied();
+        fault = fault.ambiguous();
     }
     match meaning {
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),

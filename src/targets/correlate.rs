@@ -146,7 +146,7 @@ fn place(id: &str, sent: usize) -> Option<usize> {
 }
 
 fn unanswered(code: &'static str) -> Verdict {
-    Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
+    Verdict::Rejected(Rejection::Unanswered, Fault::new(code).ambiguous())
 }
 
 fn warn_of_unsent(service: &'static str, entries: usize) {

@@ -518,13 +518,13 @@ mod tests {
             Rejection::Setup,
             Rejection::Unanswered,
         ] {
-            for fault in [fault("code"), fault("code").may_have_been_applied()] {
+            for fault in [fault("code"), fault("code").ambiguous()] {
                 let rejected = Answer::Whole(Verdict::Rejected(rejection, fault));
                 assert!(matches!(LookupError::from(rejected), LookupError::Transient(_)));
             }
         }
         let refused = |fault| LookupError::from(Answer::Whole(Verdict::Refused(fault)));
-        let of_a_proxy = fault("HTTP 400").may_have_been_applied();
+        let of_a_proxy = fault("HTTP 400").ambiguous();
         assert!(matches!(refused(of_a_proxy), LookupError::Transient(_)));
         assert!(matches!(refused(fault("ValidationException")), LookupError::NotNow(_)));
         assert!(matches!(refused(fault("UnsupportedOperation")), LookupError::Never(_)));

@@ -203,7 +203,7 @@ fn failed(error: &Error) -> (Name<'_>, Verdict) {
         Some(NO_OBJECT) if version_id.is_none() => Verdict::Accepted,
         Some(code) => classify_entry(code, false, error.message()),
         None => {
-            let fault = Fault::new("an error without a code").may_have_been_applied();
+            let fault = Fault::new("an error without a code").ambiguous();
             Verdict::Rejected(Rejection::Unanswered, fault)
         }
     };

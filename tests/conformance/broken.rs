@@ -41,7 +41,7 @@ impl Target {
             Said::Refused => Verdict::Refused(fault),
             Said::ConditionFailed => Verdict::ConditionFailed,
             _ if self.flaw == Flaw::HidesDoubt => Verdict::Rejected(Rejection::Transient, fault),
-            _ => Verdict::Rejected(Rejection::Transient, fault.may_have_been_applied()),
+            _ => Verdict::Rejected(Rejection::Transient, fault.ambiguous()),
         }
     }
 }

@@ -250,5 +250,5 @@ async fn throttled_entries_of_a_hot_key_are_neither_throttles_nor_retries_of_the
         "those of the hot key are not in flight any more"
     );
     assert_eq!(counts(&outcomes[1]), (2, 2, 0, 0), "the others are all of the call");
-    assert_eq!((outcomes[1].fresh.sent, outcomes[1].fresh.throttled), (2, 0));
+    assert_eq!((outcomes[1].fresh, outcomes[1].fresh_throttled), (2, 0));
 }

@@ -71,7 +71,7 @@ async fn sending_after_the_close_hands_the_entry_back() {
         undelivered.to_string(),
         "the entry was not delivered: not sent: the producer is closed"
     );
-    assert!(matches!(other.try_send(8).unwrap_err().cause, Cause::Closed));
+    assert!(matches!(other.try_enqueue(8).unwrap_err().cause, Cause::Closed));
     assert_eq!(calls.lock().unwrap().len(), 0);
 }
 
@@ -165,7 +165,7 @@ async fn whoever_sends_more_than_there_is_room_for_waits() {
     let producer = Delivery::new(target).options(options).producer();
     let mut taken = 0;
     let refused = loop {
-        match producer.try_send(1) {
+        match producer.try_enqueue(1) {
             Ok(receipt) => drop(receipt),
             Err(undelivered) => break undelivered,
         }
@@ -293,7 +293,7 @@ async fn a_close_within_a_time_hands_back_what_is_not_delivered_by_then() {
 async fn a_close_within_a_time_gives_a_call_that_hangs_no_more_than_the_grace() {
     let options = no_delay().grace(ms(500)).buffer(5);
     let producer = Delivery::new(Hung).options(options).producer();
-    while let Ok(receipt) = producer.try_send(1) {
+    while let Ok(receipt) = producer.try_enqueue(1) {
         drop(receipt);
     }
     let started = Instant::now();

@@ -161,7 +161,7 @@ async fn what_no_call_can_be_made_with_stops_a_delivery_that_has_delivered_nothi
 #[tokio::test(start_paused = true)]
 async fn a_retry_is_counted_when_a_call_that_failed_may_have_arrived() {
     let doubtful = |_: usize, _: &[usize]| {
-        let fault = Fault::new("HTTP 404").may_have_been_applied();
+        let fault = Fault::new("HTTP 404").ambiguous();
         Answer::Whole(Verdict::Rejected(Rejection::Setup, fault))
     };
     let (target, _) = numbers(doubtful);

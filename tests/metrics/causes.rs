@@ -129,7 +129,7 @@ async fn what_became_no_entry_and_what_stood_in_line() {
     token.cancel();
     let mut receipts = Vec::new();
     for _ in 0..3 {
-        receipts.extend(producer.try_send(message("a")));
+        receipts.extend(producer.try_enqueue(message("a")));
     }
     assert_eq!(receipts.len(), 3);
     for receipt in receipts {

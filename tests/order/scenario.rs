@@ -267,7 +267,7 @@ impl Scenario {
 }
 
 fn lost() -> Verdict {
-    Verdict::Rejected(Rejection::Connection, Fault::new("lost").may_have_been_applied())
+    Verdict::Rejected(Rejection::Connection, Fault::new("lost").ambiguous())
 }
 
 /// Some entries fail. A queue that fails a message accepts nothing after it in its group; otherwise the order would be lost

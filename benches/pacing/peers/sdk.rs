@@ -200,7 +200,7 @@ impl Pace for SdkAdaptive {
         let throttled = outcome.throttled == outcome.sent;
         limiter.answer(now, throttled);
         if outcome.accepted > 0 {
-            let back = if outcome.fresh.sent > 0 { 1.0 } else { RETRY_COST };
+            let back = if outcome.fresh > 0 { 1.0 } else { RETRY_COST };
             limiter.quota = (limiter.quota + back).min(QUOTA);
         }
         limiter.answered.push(now, throttled);

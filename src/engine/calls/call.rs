@@ -104,7 +104,7 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Se
                     (lost("attempt timeout"), None)
                 }
                 Err(payload) => {
-                    let fault = panicked("the target's `send`", &*payload).may_have_been_applied();
+                    let fault = panicked("the target's `send`", &*payload).ambiguous();
                     panic = Some(fault.clone());
                     (Answer::Stop(fault), None)
                 }
@@ -139,8 +139,5 @@ fn is_of_service(answer: &Answer) -> bool {
 
 /// The answer of a call whose outcome is not known.
 fn lost(what: &'static str) -> Answer {
-    Answer::Whole(Verdict::Rejected(
-        Rejection::Connection,
-        Fault::new(what).may_have_been_applied(),
-    ))
+    Answer::Whole(Verdict::Rejected(Rejection::Connection, Fault::new(what).ambiguous()))
 }

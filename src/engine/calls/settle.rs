@@ -93,7 +93,7 @@ pub(crate) fn settle<E>(
         }
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
-                let fault = Fault::new("no answer for this entry").may_have_been_applied();
+                let fault = Fault::new("no answer for this entry").ambiguous();
                 Verdict::Rejected(Rejection::Unanswered, fault)
             });
             for (entry, verdict) in chunk.into_tracked().zip(verdicts.into_iter().chain(unanswered)) {
@@ -330,7 +330,7 @@ mod tests {
             now,
             &Metrics::none(),
         );
-        assert_eq!((settled.outcome.fresh.sent, settled.outcome.fresh.throttled), (2, 1));
+        assert_eq!((settled.outcome.fresh, settled.outcome.fresh_throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
         assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
     }

@@ -118,7 +118,7 @@ impl Observation {
             now,
             accepted: to_f64(outcome.accepted),
             all: Trials::new(to_f64(outcome.sent), to_f64(outcome.throttled)),
-            fresh: Trials::new(to_f64(outcome.fresh.sent), to_f64(outcome.fresh.throttled)),
+            fresh: Trials::new(to_f64(outcome.fresh), to_f64(outcome.fresh_throttled)),
         }
     }
 

@@ -165,7 +165,7 @@ mod tests {
     fn lost() -> Answer {
         Answer::Whole(Verdict::Rejected(
             Rejection::Connection,
-            Fault::new("timeout").may_have_been_applied(),
+            Fault::new("timeout").ambiguous(),
         ))
     }
 

@@ -21,11 +21,11 @@ pub(super) fn of_transaction(error: SdkError<TransactWriteItemsError, HttpRespon
         }
         // An earlier request with the token is under way, whose result is not known yet.
         Some(TransactWriteItemsError::TransactionInProgressException(_)) if is_refusal => {
-            let fault = Fault::new("TransactionInProgressException").may_have_been_applied();
+            let fault = Fault::new("TransactionInProgressException").ambiguous();
             Reply::Failed(Answer::Whole(Verdict::Rejected(Rejection::Transient, fault)))
         }
         Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) if is_refusal => {
-            let fault = Fault::new("IdempotentParameterMismatchException").may_have_been_applied();
+            let fault = Fault::new("IdempotentParameterMismatchException").ambiguous();
             Reply::Failed(Answer::Whole(Verdict::Refused(fault)))
         }
         _ => Reply::Failed(throttling::of_call(error)),

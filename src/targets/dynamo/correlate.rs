@@ -113,7 +113,7 @@ fn match_all(
 }
 
 fn unanswered(code: &'static str) -> Verdict {
-    Verdict::Rejected(Rejection::Unanswered, Fault::new(code).may_have_been_applied())
+    Verdict::Rejected(Rejection::Unanswered, Fault::new(code).ambiguous())
 }
 
 #[cfg(test)]

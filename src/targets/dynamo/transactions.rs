@@ -111,7 +111,7 @@ pub(super) async fn transact(
 fn token_expired() -> Answer {
     let fault = Fault::new("request token expired")
         .explained("an attempt whose answer was lost lies so far back that the next one might be applied as well")
-        .may_have_been_applied();
+        .ambiguous();
     // The verdict on the entry, not a refusal of a call.
     Answer::Each(vec![Verdict::Refused(fault)])
 }

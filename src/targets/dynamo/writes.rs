@@ -101,7 +101,7 @@ fn after_a_doubt(write: &ItemWrite, failed: Vec<FailedCondition>) -> Answer {
         .explained(
             "an earlier attempt, whose answer was lost, was applied and the item changed since, or it was not applied",
         )
-        .may_have_been_applied();
+        .ambiguous();
     // The verdict on the entry, not a refusal of the call.
     Answer::Each(vec![Verdict::Refused(fault)])
 }

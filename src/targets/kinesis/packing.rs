@@ -73,7 +73,7 @@ impl Parts {
 /// The verdicts on `count` user records, from those on their Kinesis records.
 pub(super) fn of_user_records(count: usize, parts: &[Parts], verdicts: &[Verdict], landed: &[Landed]) -> Vec<Verdict> {
     let unseen = || {
-        let fault = Fault::new("in a shard of other hash keys").may_have_been_applied();
+        let fault = Fault::new("in a shard of other hash keys").ambiguous();
         Verdict::Rejected(Rejection::Transient, fault)
     };
     let mut of_users = vec![Verdict::Accepted; count];

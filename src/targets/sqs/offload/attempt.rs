@@ -57,7 +57,7 @@ fn with_failures(answer: Answer, sent: usize, failures: Vec<Option<Verdict>>) ->
     if sent == failures.len() {
         return answer;
     }
-    let unanswered = Fault::new("no answer for this entry").may_have_been_applied();
+    let unanswered = Fault::new("no answer for this entry").ambiguous();
     let (mut each, rest) = match answer {
         Answer::Each(verdicts) => (verdicts, Verdict::Rejected(Rejection::Unanswered, unanswered)),
         // Which message SQS refused is not known, so the whole chunk is bisected, including the messages that were not sent.
