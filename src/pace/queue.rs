@@ -15,7 +15,7 @@ const SKIPPED_AFTER: Duration = Duration::from_millis(250);
 /// A waiter is a future that its owner need not poll: an arm of a `select!` may be suspended, for example. So each place
 /// has a time at which it is due, and a place that is long overdue is skipped until it is polled again. It keeps its place.
 pub(crate) struct Queue {
-    places: BTreeMap<u64, Place>,
+    places: BTreeMap<u64, WaitingCall>,
     next_number: u64,
     /// A permit is in use; the strategy is not asked meanwhile.
     pub(crate) permit_in_use: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Queue {
     pub(super) hold: Hold,
 }
 
-struct Place {
+struct WaitingCall {
     /// When its owner is expected to poll it next.
     due: Instant,
     waker: Waker,
@@ -47,7 +47,7 @@ impl Queue {
 
     /// Takes or keeps the place until it is due.
     pub(crate) fn wait(&mut self, number: u64, due: Instant, waker: &Waker) {
-        let place = self.places.entry(number).or_insert_with(|| Place {
+        let place = self.places.entry(number).or_insert_with(|| WaitingCall {
             due,
             waker: waker.clone(),
         });

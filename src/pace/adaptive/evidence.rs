@@ -102,7 +102,7 @@ pub(super) struct Observation {
 
 /// What an answer shows of the probability of a rejection.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Trial {
+pub(super) struct Evidence {
     pub(super) all: Trials,
     /// The call as one trial; none if it has too few entries.
     pub(super) calls: Trials,
@@ -133,11 +133,11 @@ impl Observation {
     }
 
     /// What the answer shows, by all its entries or by the fresh ones alone.
-    pub(super) fn trial(&self, fresh_only: bool) -> Trial {
+    pub(super) fn trial(&self, fresh_only: bool) -> Evidence {
         let all = if fresh_only { self.fresh } else { self.all };
         let is_judged = all.sent > 0.0 && self.all.sent >= MIN_CALL;
         let is_whole = is_judged && self.is_wholly_rejected();
-        Trial {
+        Evidence {
             all,
             calls: Trials::new(f64::from(u8::from(is_judged)), f64::from(u8::from(is_whole))),
             entries: if is_whole { Trials::default() } else { all },

@@ -1,11 +1,9 @@
-//! The calls in flight: what was accepted lately, whether nothing is accepted any more, and the attempts during an outage.
+//! The calls in flight: what was accepted lately, and whether nothing is accepted any more.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::evidence::Observation;
 use super::time::Clock;
-use crate::jitter::Jitter;
 use crate::pace::Outcome;
 use crate::pace::meter::to_f64;
 
@@ -32,20 +30,13 @@ const STALL_TRIPS: f64 = 1.5;
 const MAX_PROBABILITY: f64 = 3e-5;
 const MIN_LOSS: f64 = 0.03;
 
-/// The first gap between two attempts during an outage, in seconds, or two round trips if that is longer.
-const MIN_GAP: f64 = 0.010;
-const MIN_GAP_TRIPS: f64 = 2.0;
-
-/// The longest gap in seconds, which varies by a quarter: how late it is noticed at most that the service accepts entries again.
-const MAX_GAP: f64 = 1.0;
-
 /// The calls in flight, and what their answers tell.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) clock: Clock,
     /// The smoothed round trip in seconds.
     trip: Option<f64>,
-    recent: Recent,
+    recent: AcceptedRate,
     in_flight: f64,
     /// Wholly rejected calls in a row.
     wholly_rejected: u32,
@@ -108,7 +99,7 @@ impl Flow {
 
     /// Forgets what the answers told, but not which calls are in flight.
     pub(super) fn reset(&mut self) {
-        self.recent = Recent::default();
+        self.recent = AcceptedRate::default();
         self.wholly_rejected = 0;
         self.accepted_at = 0.0;
     }
@@ -116,13 +107,13 @@ impl Flow {
 
 /// The latest answers.
 #[derive(Debug, Default)]
-struct Recent {
+struct AcceptedRate {
     /// When each came, and how many entries it accepted.
     answers: VecDeque<(f64, f64)>,
     accepted: f64,
 }
 
-impl Recent {
+impl AcceptedRate {
     fn observe(&mut self, now: f64, accepted: f64) {
         self.answers.push_back((now, accepted));
         self.accepted += accepted;
@@ -148,46 +139,9 @@ impl Recent {
     }
 }
 
-/// The attempts during an outage: single entries, ever more rarely.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Outage {
-    pub(super) since: f64,
-    gap: f64,
-    next_at: f64,
-}
-
-impl Outage {
-    pub(super) fn new(now: f64, trip: f64) -> Self {
-        let gap = MIN_GAP.max(MIN_GAP_TRIPS * trip).min(MAX_GAP);
-        Self {
-            since: now,
-            gap,
-            next_at: now + gap,
-        }
-    }
-
-    /// Seconds until the next attempt; `None` if it may leave now.
-    pub(super) fn wait(&self, now: f64) -> Option<f64> {
-        (now < self.next_at).then_some(self.next_at - now)
-    }
-
-    /// An attempt leaves. If it is not answered, the next one follows after the longest gap.
-    pub(super) fn depart(&mut self, now: f64) {
-        self.next_at = now + MAX_GAP;
-    }
-
-    /// An attempt was rejected.
-    pub(super) fn rejected(&mut self, now: f64, jitter: &Jitter) {
-        let gap = Duration::from_secs_f64(self.gap);
-        // By a quarter, so that the attempts of many processes spread.
-        self.next_at = now + jitter.between(gap * 3 / 4, gap * 5 / 4).as_secs_f64();
-        self.gap = (2.0 * self.gap).min(MAX_GAP);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::super::tests::assert_about;
     use super::*;
@@ -294,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_tenth_of_a_second() {
-        let mut recent = Recent::default();
+        let mut recent = AcceptedRate::default();
         for answer in 0..100 {
             let accepted = if answer < 50 { 10.0 } else { 20.0 };
             recent.observe(f64::from(answer) * 0.01, accepted);
@@ -304,41 +258,13 @@ mod tests {
 
     #[test]
     fn few_answers_say_nothing() {
-        let mut recent = Recent::default();
+        let mut recent = AcceptedRate::default();
         for answer in 0..10 {
             recent.observe(f64::from(answer), 25.0);
             assert!(recent.rate().abs() < f64::EPSILON);
         }
         recent.observe(10.0, 25.0);
         assert!((recent.rate() - 25.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn gaps_double_up_to_a_second() {
-        let jitter = Jitter::seeded(1);
-        let mut outage = Outage::new(0.0, 0.008);
-        let mut now = 0.0;
-        for gap in [0.016, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 1.0] {
-            let wait = outage.wait(now).unwrap();
-            assert!((0.74 * gap..=1.26 * gap).contains(&wait), "{wait} instead of {gap}");
-            now += wait;
-            assert!(outage.wait(now + 1e-9).is_none());
-            outage.depart(now);
-            outage.rejected(now, &jitter);
-        }
-    }
-
-    #[test]
-    fn an_attempt_without_an_answer_is_followed_by_another_after_a_second() {
-        let mut outage = Outage::new(0.0, 0.008);
-        outage.depart(1.0);
-        assert!(outage.wait(1.9).is_some() && outage.wait(2.0).is_none());
-    }
-
-    #[test]
-    fn it_is_known_since_when_it_lasts() {
-        let outage = Outage::new(7.0, 0.008);
-        assert!((outage.since - 7.0).abs() < 1e-9);
     }
 
     #[test]

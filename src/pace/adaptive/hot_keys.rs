@@ -45,12 +45,12 @@ const MIN_ACCEPTED: f64 = 4.0;
 
 /// Entries that were sent for the first time. Older ones fade.
 #[derive(Debug, Clone, Copy, Default)]
-struct Recent {
+struct FadingCounts {
     trials: Trials,
     observed_at: Option<Instant>,
 }
 
-impl Recent {
+impl FadingCounts {
     fn fade(&mut self, now: Instant) {
         let seconds = self.observed_at.map_or(0.0, |at| seconds_between(at, now));
         self.observed_at = Some(now);
@@ -66,9 +66,9 @@ impl Recent {
 #[derive(Debug)]
 struct Suspect {
     since: Instant,
-    recent: Recent,
+    recent: FadingCounts,
     /// All entries before. They tell of another time: everything may have been accepted then.
-    before: Recent,
+    before: FadingCounts,
 }
 
 /// A hot key.
@@ -88,7 +88,7 @@ pub(super) struct HotKeys {
     hot: HashMap<u64, Hot>,
     suspects: HashMap<u64, Suspect>,
     /// All entries but those of hot keys.
-    all: Recent,
+    all: FadingCounts,
     /// The number of keys that have become hot so far.
     numbers: u64,
 }
@@ -100,7 +100,7 @@ impl HotKeys {
             share,
             hot: HashMap::new(),
             suspects: HashMap::new(),
-            all: Recent::default(),
+            all: FadingCounts::default(),
             numbers: 0,
         }
     }
@@ -161,13 +161,13 @@ impl HotKeys {
         self.numbers > numbers
     }
 
-    fn suspect(&mut self, now: Instant, key: &KeyOutcome, before: Recent) {
+    fn suspect(&mut self, now: Instant, key: &KeyOutcome, before: FadingCounts) {
         if first_attempts(key).rejected <= 0.0 && !self.suspects.contains_key(&key.key) {
             return;
         }
         let suspect = self.suspects.entry(key.key).or_insert(Suspect {
             since: now,
-            recent: Recent::default(),
+            recent: FadingCounts::default(),
             before,
         });
         suspect.before.fade(now);
@@ -205,7 +205,8 @@ impl HotKeys {
 
     fn forget(&mut self, now: Instant) {
         if self.suspects.len() > MAX_SUSPECTS {
-            let is_recent = |recent: &Recent| recent.observed_at.is_some_and(|at| seconds_between(at, now) < MEMORY);
+            let is_recent =
+                |recent: &FadingCounts| recent.observed_at.is_some_and(|at| seconds_between(at, now) < MEMORY);
             self.suspects.retain(|_, suspect| is_recent(&suspect.recent));
             if self.suspects.len() > MAX_SUSPECTS {
                 self.suspects.clear();

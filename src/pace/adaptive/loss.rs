@@ -1,6 +1,6 @@
 //! Baseline loss: the share of calls, and of entries, that the service rejects at any pace.
 
-use super::evidence::{Cusum, Trial, Trials, chance, variance};
+use super::evidence::{Cusum, Evidence, Trials, chance, variance};
 
 /// A higher share is not taken for a loss: a service that rejects more is overloaded, and a lower pace is right then.
 const MAX_SHARE: f64 = 0.6;
@@ -34,7 +34,7 @@ const MAX_HARMLESS: f64 = 0.05;
 
 /// The share of rejections of one kind of trial.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct LossOfKind {
     baseline: f64,
     /// Trials at a pace below the estimate.
     trials: Trials,
@@ -46,7 +46,7 @@ pub(super) struct Share {
     margin: f64,
 }
 
-impl Share {
+impl LossOfKind {
     fn new(max_trials: f64, window: f64, margin: f64) -> Self {
         Self {
             baseline: 0.0,
@@ -134,16 +134,16 @@ pub(super) struct Suspicion {
 /// The baseline of a service.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BaselineLoss {
-    pub(super) calls: Share,
+    pub(super) calls: LossOfKind,
     /// Of the calls that were not rejected as a whole.
-    pub(super) entries: Share,
+    pub(super) entries: LossOfKind,
 }
 
 impl Default for BaselineLoss {
     fn default() -> Self {
         Self {
-            calls: Share::new(MAX_CALLS, CALLS_WINDOW, CALLS_MARGIN),
-            entries: Share::new(MAX_ENTRIES, ENTRIES_WINDOW, MARGIN),
+            calls: LossOfKind::new(MAX_CALLS, CALLS_WINDOW, CALLS_MARGIN),
+            entries: LossOfKind::new(MAX_ENTRIES, ENTRIES_WINDOW, MARGIN),
         }
     }
 }
@@ -152,8 +152,8 @@ impl BaselineLoss {
     /// One that averages over no trials, so that it is always none.
     pub(super) fn never() -> Self {
         Self {
-            calls: Share::new(0.0, CALLS_WINDOW, CALLS_MARGIN),
-            entries: Share::new(0.0, ENTRIES_WINDOW, MARGIN),
+            calls: LossOfKind::new(0.0, CALLS_WINDOW, CALLS_MARGIN),
+            entries: LossOfKind::new(0.0, ENTRIES_WINDOW, MARGIN),
         }
     }
 
@@ -176,7 +176,7 @@ impl BaselineLoss {
 
     /// A call that left at a pace below the estimate, so that it should not be rejected. Returns a suspicion when more is rejected than
     /// the baseline explains.
-    pub(super) fn observe_below(&mut self, trial: Trial) -> Option<Suspicion> {
+    pub(super) fn observe_below(&mut self, trial: Evidence) -> Option<Suspicion> {
         let calls = self.calls.observe_below(trial.calls);
         let exceeded = self.entries.observe_below(trial.entries) || calls;
         exceeded.then(|| Suspicion {
@@ -186,7 +186,7 @@ impl BaselineLoss {
     }
 
     /// A call that left at any other pace. Whether its rejections are a congestion signal.
-    pub(super) fn observe_above(&mut self, trial: Trial) -> bool {
+    pub(super) fn observe_above(&mut self, trial: Evidence) -> bool {
         let calls = self.calls.observe_above(trial.calls);
         self.entries.observe_above(trial.entries) || calls
     }

@@ -70,7 +70,8 @@
 //! | `probe` | whether rejections depend on the pace |
 //! | `retries` | how long an entry waits before a retry; a pace for retries that fail for reasons of their own |
 //! | `hot_keys` | which keys are hot |
-//! | `flow` | what is in flight and was accepted lately; whether it is an outage, and when single entries ask |
+//! | `flow` | what is in flight and was accepted lately; whether it is an outage |
+//! | `outage` | when single entries ask during an outage |
 //! | `evidence` | counts, sums of evidence, and what chance explains; the answer to a call as numbers |
 //! | `time` | seconds, and a token bucket |
 
@@ -79,6 +80,7 @@ mod evidence;
 mod flow;
 mod hot_keys;
 mod loss;
+mod outage;
 mod pacer;
 mod probe;
 mod retries;

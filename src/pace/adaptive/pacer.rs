@@ -5,9 +5,10 @@ mod states;
 use std::time::{Duration, Instant};
 
 use super::estimate::Estimate;
-use super::evidence::{Observation, Trial};
-use super::flow::{Flow, Outage};
+use super::evidence::{Evidence, Observation};
+use super::flow::Flow;
 use super::loss::BaselineLoss;
+use super::outage::Outage;
 use super::probe::Probe;
 use super::retries::{RetryPace, retry_delay};
 use super::schedule::{Conditions, Schedule};
@@ -275,7 +276,7 @@ impl Pacer {
         self.loss.is_known() || self.retries.are_paced() || is_probe || RetryPace::are_singled_out(answer)
     }
 
-    fn observe_steady(&mut self, answer: &Observation, trial: Trial) {
+    fn observe_steady(&mut self, answer: &Observation, trial: Evidence) {
         let was_known = self.loss.is_known();
         let mut suspicion = None;
         if self.schedule.is_low(answer.sent_at) {

@@ -1,6 +1,6 @@
 //! A low pace for a moment, to learn whether rejections depend on the pace.
 
-use super::evidence::{Trial, Trials};
+use super::evidence::{Evidence, Trials};
 use super::loss::{BaselineLoss, Suspicion};
 
 /// The pace of a probe, as a share of what was accepted lately. A capacity that has fallen accepts all of it.
@@ -180,7 +180,7 @@ impl Probe {
     }
 
     /// A call was answered. Returns a finding if there is enough evidence, or no time left.
-    pub(super) fn observe(&mut self, sent_at: f64, now: f64, trial: Trial) -> Option<Finding> {
+    pub(super) fn observe(&mut self, sent_at: f64, now: f64, trial: Evidence) -> Option<Finding> {
         if sent_at >= self.counts_from {
             self.observed = self.observed.plus(trial.all);
             self.answers += 1;

@@ -1,6 +1,6 @@
 //! The search for a first estimate: a window of entries in flight that grows while no larger share is rejected.
 
-use super::evidence::{Cusum, Observation, Trial, Trials};
+use super::evidence::{Cusum, Evidence, Observation, Trials};
 use super::loss::Suspicion;
 use super::time::{ASK_AGAIN, BURST, TokenBucket};
 
@@ -143,14 +143,14 @@ impl Rise {
 /// The pace that the service announced, at which calls leave though the window is used up. One that is too low makes no difference, and
 /// one that is too high ends with the first rejection, a round trip later.
 #[derive(Debug)]
-struct Announced {
+struct AnnouncedPace {
     /// Units a second.
     pace: f64,
     /// Empty when the first call leaves, whenever the pace was announced.
     bucket: Option<TokenBucket>,
 }
 
-impl Announced {
+impl AnnouncedPace {
     fn bucket(&mut self, now: f64) -> &mut TokenBucket {
         self.bucket.get_or_insert_with(|| TokenBucket::empty(now))
     }
@@ -162,7 +162,7 @@ pub(super) struct Search {
     /// Entries that may be in flight; 0 until the first call tells how many it has.
     window: f64,
     /// Until something is rejected.
-    announced: Option<Announced>,
+    announced: Option<AnnouncedPace>,
     calls: Rise,
     entries: Rise,
     all: Trials,
@@ -214,7 +214,7 @@ impl Search {
     /// Begins at a pace that the service announced, unless there was an answer.
     pub(super) fn announce(&mut self, pace: f64) {
         if self.announced.is_none() && self.answered_at.is_none() {
-            self.announced = Some(Announced { pace, bucket: None });
+            self.announced = Some(AnnouncedPace { pace, bucket: None });
         }
     }
 
@@ -250,7 +250,7 @@ impl Search {
     pub(super) fn observe(
         &mut self,
         answer: &Observation,
-        trial: Trial,
+        trial: Evidence,
         in_flight: f64,
         trip: f64,
         explained: bool,

@@ -1,7 +1,7 @@
 use super::super::tests::{answer, assert_about};
 use super::*;
 
-fn call(rejected: f64) -> Trial {
+fn call(rejected: f64) -> Evidence {
     answer(1.0, rejected).trial(false)
 }
 
@@ -115,7 +115,7 @@ fn three_rejections_that_are_at_most_a_twentieth_are_a_loss_without_a_probe() {
 
 #[test]
 fn an_excess_is_what_was_rejected_beyond_the_explained_since_it_was_none() {
-    let mut share = Share::new(MAX_CALLS, CALLS_WINDOW, MARGIN);
+    let mut share = LossOfKind::new(MAX_CALLS, CALLS_WINDOW, MARGIN);
     share.observe_below(Trials::new(10.0, 1.0));
     share.observe_below(Trials::new(5.0, 1.0));
     assert_about(share.below.sum, 2.0 - 15.0 * MARGIN);

@@ -6,8 +6,8 @@ use tracing::{debug, info};
 
 use super::super::estimate::Estimate;
 use super::super::evidence::Observation;
-use super::super::flow::Outage;
 use super::super::loss::Suspicion;
+use super::super::outage::Outage;
 use super::super::probe::{Finding, Probe};
 use super::super::search::{Search, Span};
 use super::super::time::TokenBucket;

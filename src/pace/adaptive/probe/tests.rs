@@ -7,12 +7,12 @@ const SUSPICION: Suspicion = Suspicion {
 };
 
 /// A call of six entries that is rejected as a whole, or accepted.
-fn call(is_rejected: bool) -> Trial {
+fn call(is_rejected: bool) -> Evidence {
     let entries = Trials::new(6.0, 0.0);
     if is_rejected {
         whole_call(6.0)
     } else {
-        Trial {
+        Evidence {
             all: entries,
             calls: Trials::new(1.0, 0.0),
             entries,
@@ -21,8 +21,8 @@ fn call(is_rejected: bool) -> Trial {
 }
 
 /// A call of six entries that counts as rejected as a whole, and of which so many were rejected.
-fn whole_call(rejected: f64) -> Trial {
-    Trial {
+fn whole_call(rejected: f64) -> Evidence {
+    Evidence {
         all: Trials::new(6.0, rejected),
         calls: Trials::new(1.0, 1.0),
         entries: Trials::default(),
@@ -85,7 +85,7 @@ fn a_share_that_falls_from_pace_to_pace_came_of_the_capacity() {
     for call in 1..=200 {
         let rejected = [7.0, 3.0, 0.0][paces.len() - 1];
         let entries = Trials::new(10.0, rejected);
-        let trial = Trial {
+        let trial = Evidence {
             all: entries,
             calls: Trials::new(1.0, 0.0),
             entries,
@@ -116,8 +116,8 @@ fn the_second_pace_follows_what_was_accepted_at_the_first() {
 #[test]
 fn a_probe_without_answers_that_count_ends_undecided() {
     let mut probe = probe_at(1000.0, 0.01);
-    assert_eq!(probe.observe(0.5, 0.5, Trial::default()), None);
-    assert_eq!(probe.observe(5.5, 5.5, Trial::default()), Some(Finding::Nothing));
+    assert_eq!(probe.observe(0.5, 0.5, Evidence::default()), None);
+    assert_eq!(probe.observe(5.5, 5.5, Evidence::default()), Some(Finding::Nothing));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn each_pace_takes_the_time_of_some_entries_between_one_and_five_seconds() {
         let mut probe = probe_at(rate, 0.0);
         let tick = (1..1000).find(|tick| {
             let now = 0.01 * f64::from(*tick);
-            probe.observe(now, now, Trial::default()).is_some()
+            probe.observe(now, now, Evidence::default()).is_some()
         });
         tick.unwrap_or(0)
     };
@@ -294,7 +294,7 @@ fn little_evidence_at_the_end_of_its_time_leaves_a_probe_undecided() {
         for number in 0..calls {
             assert_eq!(probe.observe(0.1, 0.1, call(number < rejected)), None);
         }
-        probe.observe(1.0, 1.0, Trial::default())
+        probe.observe(1.0, 1.0, Evidence::default())
     };
     assert_eq!(finding(0, 39), Some(Finding::Nothing));
     assert_eq!(finding(0, 40), Some(Finding::Capacity));
