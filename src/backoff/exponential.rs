@@ -48,13 +48,13 @@ pub struct Exponential {
     initial: Duration,
     multiplier: f64,
     max: Duration,
-    part: Part,
+    kind: JitterKind,
     jitter: Jitter,
 }
 
-/// The part of a delay that is random.
+/// How much of a delay is random.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum JitterKind {
     None,
     All,
     Half,
@@ -62,29 +62,29 @@ enum Part {
 }
 
 impl Exponential {
-    fn new(initial: Duration, multiplier: f64, part: Part) -> Self {
+    fn new(initial: Duration, multiplier: f64, kind: JitterKind) -> Self {
         Self {
             initial,
             multiplier,
             max: LONGEST,
-            part,
+            kind,
             jitter: Jitter::default(),
         }
     }
 
     /// Waits anywhere from 0 to `d`, uniformly distributed.
     pub fn full_jitter() -> Self {
-        Self::new(INITIAL_WITH_JITTER, 2.0, Part::All)
+        Self::new(INITIAL_WITH_JITTER, 2.0, JitterKind::All)
     }
 
     /// Waits half of `d` and a random part of the other half.
     pub fn equal_jitter() -> Self {
-        Self::new(INITIAL_WITH_JITTER, 2.0, Part::Half)
+        Self::new(INITIAL_WITH_JITTER, 2.0, JitterKind::Half)
     }
 
     /// Waits between `initial` and `multiplier` times the previous delay. The delay before the first counts as `initial`.
     pub fn decorrelated_jitter() -> Self {
-        Self::new(SHORTEST, REACH, Part::Decorrelated)
+        Self::new(SHORTEST, REACH, JitterKind::Decorrelated)
     }
 
     /// The delay before the first retry, or the longest with jitter; with decorrelated jitter, the shortest of any retry.
@@ -124,18 +124,18 @@ impl Exponential {
 /// Without jitter.
 impl Default for Exponential {
     fn default() -> Self {
-        Self::new(INITIAL, 2.0, Part::None)
+        Self::new(INITIAL, 2.0, JitterKind::None)
     }
 }
 
 impl BackoffStrategy for Exponential {
     fn delay(&self, retry: Retry) -> Duration {
         let longest = || growth::raised(self.initial, self.multiplier, retry.number.saturating_sub(1)).min(self.max);
-        match self.part {
-            Part::None => longest(),
-            Part::All => self.jitter.between(Duration::ZERO, longest()),
-            Part::Half => self.jitter.between(longest() / 2, longest()),
-            Part::Decorrelated => {
+        match self.kind {
+            JitterKind::None => longest(),
+            JitterKind::All => self.jitter.between(Duration::ZERO, longest()),
+            JitterKind::Half => self.jitter.between(longest() / 2, longest()),
+            JitterKind::Decorrelated => {
                 let reach = growth::scaled(retry.previous.unwrap_or(self.initial), self.multiplier);
                 self.jitter.between(self.initial, reach).min(self.max)
             }

@@ -38,7 +38,7 @@ struct LaneState<E> {
     out: u32,
     /// Whether the one entry that is out may leave with the next call, so that held ones may join it.
     is_open: bool,
-    held: Held<E>,
+    held: HeldInLane<E>,
 }
 
 impl<E> Lanes<E> {
@@ -108,7 +108,7 @@ impl<E> Lanes<E> {
                 free.insert(LaneState {
                     out: 1,
                     is_open: true,
-                    held: Held::none(),
+                    held: HeldInLane::none(),
                 });
             }
             Entry::Occupied(mut state) => {
@@ -306,9 +306,9 @@ impl Hasher for AlreadyHashed {
     clippy::box_collection,
     reason = "a list of its own is four times as large, and mostly empty"
 )]
-pub(crate) struct Held<E>(Option<Box<VecDeque<TrackedEntry<E>>>>);
+pub(crate) struct HeldInLane<E>(Option<Box<VecDeque<TrackedEntry<E>>>>);
 
-impl<E> Held<E> {
+impl<E> HeldInLane<E> {
     pub(crate) fn none() -> Self {
         Self(None)
     }

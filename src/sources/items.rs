@@ -15,7 +15,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use tokio_util::sync::DropGuard;
 
 use super::error::ScanError;
-use super::position::{Place, ScanPosition};
+use super::position::{ScanPosition, SegmentPlace};
 use super::progress::ScanProgress;
 use super::segment::{Bounds, Segment};
 use crate::delivery::Delivery;
@@ -45,7 +45,7 @@ pub struct ScannedItems {
     /// How many pages are read at the same time.
     concurrency: usize,
     /// The items of the page that is taken, and where its segment is continued after them.
-    page: Option<(vec::IntoIter<Attributes>, u32, Place)>,
+    page: Option<(vec::IntoIter<Attributes>, u32, SegmentPlace)>,
     taken: u64,
     progress: ScanProgress,
     _stop: DropGuard,
@@ -69,7 +69,7 @@ impl ScannedItems {
             item_bytes: None,
         };
         let start = start.unwrap_or_else(|| ScanPosition::start(request.segments));
-        let unfinished = start.places().filter(|(_, place)| **place != Place::End);
+        let unfinished = start.places().filter(|(_, place)| **place != SegmentPlace::End);
         let waiting: VecDeque<_> = unfinished
             .map(|(number, place)| Segment::new(number, place.clone()))
             .collect();
@@ -186,7 +186,7 @@ impl Stream for ScannedItems {
                 Some(Ok((segment, page))) => {
                     self.progress.has_read(&page);
                     self.page = Some((page.items.into_iter(), segment.number, segment.place.clone()));
-                    if segment.place != Place::End {
+                    if segment.place != SegmentPlace::End {
                         self.waiting.push_back(segment);
                     }
                     self.read_on();

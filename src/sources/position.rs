@@ -13,22 +13,22 @@ type Attributes = HashMap<String, AttributeValue>;
 /// `{"id": {"S": "7"}}`: they are content of the table, so keep a position as the table is kept. `Debug` does not show them.
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "Vec<Place>", into = "Vec<Place>"))]
+#[cfg_attr(feature = "serde", serde(try_from = "Vec<SegmentPlace>", into = "Vec<SegmentPlace>"))]
 pub struct ScanPosition {
-    places: Vec<Place>,
+    places: Vec<SegmentPlace>,
 }
 
 /// How far a segment is settled.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub(super) enum Place {
+pub(super) enum SegmentPlace {
     Start,
     After(#[cfg_attr(feature = "serde", serde(with = "key"))] Attributes),
     End,
 }
 
-impl Place {
+impl SegmentPlace {
     /// The key after which the segment is continued.
     pub(super) fn key(&self) -> Option<&Attributes> {
         match self {
@@ -42,7 +42,7 @@ impl ScanPosition {
     /// The start of a scan in this many segments.
     pub(super) fn start(segments: u32) -> Self {
         Self {
-            places: vec![Place::Start; usize::try_from(segments).unwrap_or(usize::MAX)],
+            places: vec![SegmentPlace::Start; usize::try_from(segments).unwrap_or(usize::MAX)],
         }
     }
 
@@ -53,14 +53,14 @@ impl ScanPosition {
 
     /// Whether every segment has ended.
     pub fn is_finished(&self) -> bool {
-        self.places.iter().all(|place| *place == Place::End)
+        self.places.iter().all(|place| *place == SegmentPlace::End)
     }
 
-    pub(super) fn places(&self) -> impl Iterator<Item = (u32, &Place)> {
+    pub(super) fn places(&self) -> impl Iterator<Item = (u32, &SegmentPlace)> {
         (0..).zip(&self.places)
     }
 
-    pub(super) fn set(&mut self, segment: u32, place: Place) {
+    pub(super) fn set(&mut self, segment: u32, place: SegmentPlace) {
         let index = usize::try_from(segment).unwrap_or(usize::MAX);
         if let Some(old) = self.places.get_mut(index) {
             *old = place;
@@ -68,16 +68,16 @@ impl ScanPosition {
     }
 }
 
-impl From<ScanPosition> for Vec<Place> {
+impl From<ScanPosition> for Vec<SegmentPlace> {
     fn from(position: ScanPosition) -> Self {
         position.places
     }
 }
 
-impl TryFrom<Vec<Place>> for ScanPosition {
+impl TryFrom<Vec<SegmentPlace>> for ScanPosition {
     type Error = &'static str;
 
-    fn try_from(places: Vec<Place>) -> Result<Self, Self::Error> {
+    fn try_from(places: Vec<SegmentPlace>) -> Result<Self, Self::Error> {
         if places.is_empty() {
             return Err("a position has at least one segment");
         }
@@ -87,7 +87,7 @@ impl TryFrom<Vec<Place>> for ScanPosition {
 
 impl fmt::Debug for ScanPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ended = self.places.iter().filter(|place| **place == Place::End).count();
+        let ended = self.places.iter().filter(|place| **place == SegmentPlace::End).count();
         f.debug_struct("ScanPosition")
             .field("segments", &self.places.len())
             .field("ended", &ended)
@@ -148,16 +148,16 @@ mod key {
 mod tests {
     use super::*;
 
-    fn after(value: AttributeValue) -> Place {
-        Place::After(HashMap::from([("id".to_owned(), value)]))
+    fn after(value: AttributeValue) -> SegmentPlace {
+        SegmentPlace::After(HashMap::from([("id".to_owned(), value)]))
     }
 
     #[test]
     fn it_is_finished_when_every_segment_has_ended() {
         let mut position = ScanPosition::start(2);
-        position.set(0, Place::End);
+        position.set(0, SegmentPlace::End);
         assert!(!position.is_finished());
-        position.set(1, Place::End);
+        position.set(1, SegmentPlace::End);
         assert!(position.is_finished());
     }
 
@@ -177,7 +177,7 @@ mod tests {
         position.set(1, after(AttributeValue::S("\"ü\n".into())));
         position.set(2, after(AttributeValue::N("1E-130".into())));
         position.set(3, after(AttributeValue::B(Blob::new([0, 255, 10]))));
-        position.set(4, Place::End);
+        position.set(4, SegmentPlace::End);
         let written = serde_json::to_string(&position).unwrap();
         assert!(written.starts_with(r#"["start",{"after":{"id":{"S":"#), "{written}");
         assert_eq!(serde_json::from_str::<ScanPosition>(&written).unwrap(), position);

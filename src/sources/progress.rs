@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::position::{Place, ScanPosition};
+use super::position::{ScanPosition, SegmentPlace};
 use crate::targets::dynamo::Page;
 
 /// What a scan has read.
@@ -41,7 +41,7 @@ struct PageEnd {
     /// The number of items taken up to it.
     taken: u64,
     segment: u32,
-    place: Place,
+    place: SegmentPlace,
 }
 
 impl State {
@@ -97,7 +97,7 @@ impl ScanProgress {
     }
 
     /// All items of a page were taken, as many as `taken` of the stream.
-    pub(super) fn has_taken(&self, taken: u64, segment: u32, place: Place) {
+    pub(super) fn has_taken(&self, taken: u64, segment: u32, place: SegmentPlace) {
         self.state().ends.push_back(PageEnd { taken, segment, place });
     }
 
@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn a_page_counts_when_all_items_up_to_its_end_are_settled() {
         let progress = ScanProgress::new(ScanPosition::start(2));
-        progress.has_taken(10, 0, Place::End);
-        progress.has_taken(10, 1, Place::End);
+        progress.has_taken(10, 0, SegmentPlace::End);
+        progress.has_taken(10, 1, SegmentPlace::End);
         assert_eq!(progress.position_after(9), ScanPosition::start(2));
         assert_eq!((progress.items_before(9), progress.items_before(10)), (0, 10));
         assert!(progress.position_after(10).is_finished());

@@ -2,7 +2,7 @@
 
 use crate::targets::dynamo::{Page, PageRead};
 
-use super::position::Place;
+use super::position::SegmentPlace;
 
 /// The items of the first page if their size is not known. The largest ones cost as much as half a full page.
 const FIRST_ITEMS: u32 = 10;
@@ -26,7 +26,7 @@ const MOST_UNITS: f64 = 128.0;
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) number: u32,
-    pub(super) place: Place,
+    pub(super) place: SegmentPlace,
     /// Read units of the last page, and of each of its items.
     cost: Option<Cost>,
 }
@@ -71,7 +71,7 @@ impl Bounds {
 }
 
 impl Segment {
-    pub(super) fn new(number: u32, place: Place) -> Self {
+    pub(super) fn new(number: u32, place: SegmentPlace) -> Self {
         Self {
             number,
             place,
@@ -110,7 +110,7 @@ impl Segment {
             let item = units / page.scanned as f64;
             self.cost = Some(Cost { page: units, item });
         }
-        self.place = page.last.take().map_or(Place::End, Place::After);
+        self.place = page.last.take().map_or(SegmentPlace::End, SegmentPlace::After);
     }
 }
 
@@ -154,14 +154,14 @@ mod tests {
     }
 
     fn after(scanned: u64, units: f64) -> Segment {
-        let mut segment = Segment::new(0, Place::Start);
+        let mut segment = Segment::new(0, SegmentPlace::Start);
         segment.has_read(&mut page(scanned, units));
         segment
     }
 
     #[test]
     fn the_first_page_is_small_whatever_the_rate_is() {
-        let segment = Segment::new(0, Place::Start);
+        let segment = Segment::new(0, SegmentPlace::Start);
         for rate in [None, Some(5.0), Some(40_000.0)] {
             assert_eq!(segment.size(bounds(rate)), (Some(10), 4.0));
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn pages_grow_until_they_are_full() {
-        let mut segment = Segment::new(0, Place::Start);
+        let mut segment = Segment::new(0, SegmentPlace::Start);
         let mut sizes = Vec::new();
         for _ in 0..6 {
             let (limit, _) = segment.size(bounds(None));
@@ -217,7 +217,7 @@ mod tests {
             items: Some(7),
             ..bounds(None)
         };
-        assert_eq!(Segment::new(0, Place::Start).size(bounds).0, Some(7));
+        assert_eq!(Segment::new(0, SegmentPlace::Start).size(bounds).0, Some(7));
         assert_eq!(after(7, 3.5).size(bounds), (Some(7), 3.5));
         assert_eq!(after(100, 100.0).size(bounds).0, Some(7));
     }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_segment_ends_without_a_key_to_go_on_from() {
-        let mut segment = Segment::new(0, Place::Start);
+        let mut segment = Segment::new(0, SegmentPlace::Start);
         segment.has_read(&mut page(1, 0.5));
         assert!(segment.place.key().is_some());
         let mut last = Page {
@@ -239,6 +239,6 @@ mod tests {
             ..page(1, 0.5)
         };
         segment.has_read(&mut last);
-        assert_eq!(segment.place, Place::End);
+        assert_eq!(segment.place, SegmentPlace::End);
     }
 }

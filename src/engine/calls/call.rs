@@ -12,7 +12,7 @@ use tracing::{Instrument, Span, debug_span};
 
 use super::attempt_timeout::AttemptTimeout;
 use super::key_counts::KeyCounts;
-use super::settle::{Settled, accepts_all, settle};
+use super::settle::{EndedCall, accepts_all, settle};
 use crate::engine::entry::Chunk;
 use crate::engine::retry::Bisection;
 use crate::events::CALL;
@@ -43,7 +43,7 @@ pub(crate) struct Caller<T> {
 
 /// Makes one call and settles it. The entries survive whatever happens to the call: a timeout, an abandonment, a panic. The
 /// bisection of the chunk is returned with them.
-pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
+pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> EndedCall<T::Entry> {
     let span = debug_span!(
         target: CALL,
         parent: &caller.span,
@@ -68,7 +68,7 @@ pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry
     settled
 }
 
-async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> Settled<T::Entry> {
+async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> EndedCall<T::Entry> {
     let Caller {
         target,
         attempt_timeout,

@@ -1,6 +1,6 @@
 //! The result of a call for each partition key.
 
-use super::settle::Settled;
+use super::settle::EndedCall;
 use crate::engine::entry::{EntryState, TrackedEntry};
 use crate::pace::KeyOutcome;
 
@@ -36,7 +36,7 @@ impl KeyCounts {
     }
 
     /// Subtracts the entries that were not accepted.
-    pub(crate) fn settle<E>(&mut self, settled: &Settled<E>) {
+    pub(crate) fn settle<E>(&mut self, settled: &EndedCall<E>) {
         if self.0.is_empty() {
             return;
         }

@@ -24,7 +24,7 @@ use crate::targets::BatchTarget;
 
 pub(crate) use attempt_timeout::AttemptTimeout;
 pub(crate) use call::Call;
-pub(crate) use settle::Settled;
+pub(crate) use settle::EndedCall;
 #[cfg(test)]
 pub(crate) use settle::settle;
 pub(crate) use slots::{Slot, Slots};
@@ -35,7 +35,7 @@ pub(crate) use slots::{Slot, Slots};
 /// instructions of a message at most, and take a queue that wakes them.
 pub(crate) struct CallTasks<T: BatchTarget> {
     caller: Arc<Caller<T>>,
-    tasks: JoinSet<Settled<T::Entry>>,
+    tasks: JoinSet<EndedCall<T::Entry>>,
 }
 
 impl<T: BatchTarget> CallTasks<T> {
@@ -68,13 +68,13 @@ impl<T: BatchTarget> CallTasks<T> {
     /// # Panics
     /// If the runtime has shut down and the delivery is awaited outside of it, or for a bug in this crate: a call catches the
     /// panics of the target.
-    pub(crate) async fn next(&mut self) -> Option<Settled<T::Entry>> {
+    pub(crate) async fn next(&mut self) -> Option<EndedCall<T::Entry>> {
         let ended = self.tasks.join_next().await?;
         Some(joined(ended).await)
     }
 
     /// The result of another call that has already ended, if any. Panics as [`next`](Self::next) does.
-    pub(crate) async fn next_ended(&mut self) -> Option<Settled<T::Entry>> {
+    pub(crate) async fn next_ended(&mut self) -> Option<EndedCall<T::Entry>> {
         let ended = self.tasks.try_join_next()?;
         Some(joined(ended).await)
     }

@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::targets::{Acknowledgement, Answer, Lane, Rejection, Verdict};
 
 /// A call that is over, with the entries that it did not deliver.
-pub(crate) struct Settled<E> {
+pub(crate) struct EndedCall<E> {
     /// The result in numbers of entries.
     pub(crate) outcome: Outcome,
     /// The bytes of the call, as its entries were measured.
@@ -57,10 +57,10 @@ pub(crate) fn settle<E>(
     sent_at: Instant,
     answered_at: Instant,
     metrics: &Metrics,
-) -> Settled<E> {
+) -> EndedCall<E> {
     // If one entry has a lane, usually all have one.
     let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
-    let mut settled = Settled {
+    let mut settled = EndedCall {
         bytes: chunk.bytes,
         outcome: Outcome::new(sent_at.into_std(), answered_at.into_std()),
         cost: Outcome::new(sent_at.into_std(), answered_at.into_std()),
@@ -119,7 +119,7 @@ pub(crate) fn settle<E>(
     settled
 }
 
-impl<E> Settled<E> {
+impl<E> EndedCall<E> {
     fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict, metrics: &Metrics) {
         let cost = entry.state.cost;
         match verdict {

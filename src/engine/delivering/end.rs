@@ -8,7 +8,7 @@ use tokio::task::consume_budget;
 use tokio::time::Instant;
 
 use super::Delivering;
-use crate::engine::calls::Settled;
+use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, TrackedEntry};
 use crate::engine::input::Input;
 use crate::engine::outcome::Ending;
@@ -103,7 +103,7 @@ where
     }
 
     /// Hands back everything that a call did not deliver, after the delivery was told to end.
-    pub(super) fn hand_back(&mut self, settled: Settled<T::Entry>, ending: &Ending) {
+    pub(super) fn hand_back(&mut self, settled: EndedCall<T::Entry>, ending: &Ending) {
         for (entry, fault) in settled.refused {
             self.ledger.hand_back(entry, Cause::Refused(fault));
         }

@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tracing::Span;
 
-use super::calls::{AttemptTimeout, Call, CallTasks, Settled, Slot, Slots};
+use super::calls::{AttemptTimeout, Call, CallTasks, EndedCall, Slot, Slots};
 use super::entry::Chunk;
 use super::health::{Health, Others, Ruling};
 use super::input::Input;
@@ -292,7 +292,7 @@ where
 
     /// Settles a call that has ended, and up to [`SETTLED_TOGETHER`] more that have ended as well, before new calls leave.
     /// Returns why the delivery has to end, if it has to.
-    async fn settle_all_ended(&mut self, first: Settled<T::Entry>) -> Option<Ending> {
+    async fn settle_all_ended(&mut self, first: EndedCall<T::Entry>) -> Option<Ending> {
         let mut ending = self.settle(first);
         for _ in 1..SETTLED_TOGETHER {
             if ending.is_some() {
@@ -306,7 +306,7 @@ where
 
     /// Counts the result of a call and puts its leftovers into the backlog. Returns why the delivery has to end, if it has
     /// to.
-    fn settle(&mut self, settled: Settled<T::Entry>) -> Option<Ending> {
+    fn settle(&mut self, settled: EndedCall<T::Entry>) -> Option<Ending> {
         let now = Instant::now();
         self.book(&settled);
         let others = match () {
@@ -328,7 +328,7 @@ where
         None
     }
 
-    fn book(&mut self, settled: &Settled<T::Entry>) {
+    fn book(&mut self, settled: &EndedCall<T::Entry>) {
         self.ledger.call_ended(settled, self.health.watch.destination());
         self.health.watch.call_ended(settled);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::{BackoffStrategy, Exponential, Retry};
-use crate::engine::calls::Settled;
+use crate::engine::calls::EndedCall;
 use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
 
@@ -50,7 +50,7 @@ impl CircuitBreaker {
     /// Evaluates the answer of a call. Returns the fault when no call can ever be made.
     ///
     /// If the delivery has delivered something before, its configuration was right, so it waits instead.
-    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, now: Instant, delivered: u64) -> Option<Fault> {
+    pub(crate) fn answered<E>(&mut self, settled: &EndedCall<E>, now: Instant, delivered: u64) -> Option<Fault> {
         let sent_at = settled.outcome.sent_at.into();
         match settled.first_rejection() {
             Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),

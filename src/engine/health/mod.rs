@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use self::circuit_breaker::CircuitBreaker;
 use self::refusals::{Disputes, RefusedAlone};
-use super::calls::Settled;
+use super::calls::EndedCall;
 use crate::targets::Fault;
 
 pub(crate) use refusals::Blame;
@@ -71,7 +71,13 @@ impl Health {
     }
 
     /// Evaluates the answer of a call, after which `delivered` entries are delivered.
-    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, delivered: u64, others: Others, now: Instant) -> Ruling {
+    pub(crate) fn answered<E>(
+        &mut self,
+        settled: &EndedCall<E>,
+        delivered: u64,
+        others: Others,
+        now: Instant,
+    ) -> Ruling {
         let unavailable = self.breaker.answered(settled, now, delivered);
         let all_were_refused = self.disputes.are_of_all();
         let blame = self.disputes.answered(settled, others == Others::None, now);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::engine::calls::Settled;
+use crate::engine::calls::EndedCall;
 use crate::engine::entry::EntryState;
 use crate::engine::retry::Bisection;
 use crate::targets::Fault;
@@ -46,7 +46,7 @@ pub(crate) enum Blame {
 impl Disputes {
     /// Evaluates the answer of a call. Returns what is known of its entry, if the entry was refused alone and the answer
     /// leaves open why. `is_only` tells whether there is nothing else to send.
-    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>, is_only: bool, now: Instant) -> Option<Blame> {
+    pub(crate) fn answered<E>(&mut self, settled: &EndedCall<E>, is_only: bool, now: Instant) -> Option<Blame> {
         let sent_at = Instant::from_std(settled.outcome.sent_at);
         if settled.outcome.accepted > 0 {
             self.origins.clear();
@@ -122,7 +122,7 @@ pub(crate) struct RefusedAlone {
 impl RefusedAlone {
     /// Evaluates the answer of a call. Returns the fault if enough entries in a row were refused alone to assume that all others
     /// would be refused, too.
-    pub(crate) fn answered<E>(&mut self, settled: &Settled<E>) -> Option<Fault> {
+    pub(crate) fn answered<E>(&mut self, settled: &EndedCall<E>) -> Option<Fault> {
         if settled.outcome.accepted > 0 {
             self.accepted();
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tracing::{field, info, warn};
 
-use crate::engine::calls::Settled;
+use crate::engine::calls::EndedCall;
 use crate::engine::entry::EntryState;
 use crate::events::STALLED;
 use crate::options::DeliveryOptions;
@@ -124,7 +124,7 @@ impl Watch {
     }
 
     /// A call was answered.
-    pub(crate) fn call_ended<E>(&mut self, settled: &Settled<E>) {
+    pub(crate) fn call_ended<E>(&mut self, settled: &EndedCall<E>) {
         let now = settled.outcome.answered_at.into();
         self.answered = now;
         let has_progress = settled.outcome.accepted > 0 || (settled.outcome.refused > 0 && !settled.is_disputed);

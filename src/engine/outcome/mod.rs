@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use self::hand_backs::{Awaited, HandBacks, clean_up};
-use super::calls::Settled;
+use super::calls::EndedCall;
 use super::entry::{Chunk, EntryState, TrackedEntry};
 use super::health::Outage;
 use crate::backoff::{PaceReason, PaceState};
@@ -91,7 +91,7 @@ impl<E: Send + 'static> Ledger<E> {
     }
 
     /// A call to the destination was answered.
-    pub(crate) fn call_ended(&mut self, settled: &Settled<E>, destination: &str) {
+    pub(crate) fn call_ended(&mut self, settled: &EndedCall<E>, destination: &str) {
         let outcome = &settled.outcome;
         let reasons = settled.throttling_reasons();
         debug!(

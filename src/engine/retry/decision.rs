@@ -21,13 +21,13 @@ pub(crate) enum Decision {
 }
 
 /// Decides for the rejected entries of one call.
-pub(crate) struct Retries<'a> {
+pub(crate) struct RetryDecisions<'a> {
     options: &'a DeliveryOptions,
     now: Instant,
     delays: SharedDelays,
 }
 
-impl<'a> Retries<'a> {
+impl<'a> RetryDecisions<'a> {
     pub(crate) fn of_call(options: &'a DeliveryOptions, now: Instant) -> Self {
         let delays = SharedDelays::default();
         Self { options, now, delays }
@@ -114,11 +114,11 @@ mod tests {
         let mut state = EntryState::<()>::new(0, 1);
         for _ in 0..5 {
             state.failed(now, Fault::new("no credentials"));
-            let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Unconfigured);
+            let decision = RetryDecisions::of_call(&options, now).decide(&mut state, Rejection::Unconfigured);
             assert!(matches!(decision, Decision::Again(until) if until == now));
         }
         state.rejected(now, Fault::new("Throttled"));
-        let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
+        let decision = RetryDecisions::of_call(&options, now).decide(&mut state, Rejection::Throttled);
         assert!(matches!(decision, Decision::Again(until) if until == now + Duration::from_secs(1)));
     }
 
@@ -135,7 +135,7 @@ mod tests {
             (3, 2, 3, false),
             (3, 0, 0, false),
         ] {
-            let mut retries = Retries::of_call(&options, now);
+            let mut retries = RetryDecisions::of_call(&options, now);
             for (rejection, count) in [(Rejection::Throttled, throttled), (Rejection::Unanswered, failed)] {
                 for _ in 0..count {
                     let mut state = EntryState::<()>::new(0, 1);
@@ -160,7 +160,7 @@ mod tests {
         let mut state = EntryState::<()>::new(0, 1);
         for retries_left in [true, true, false] {
             state.rejected(now, Fault::new("Throttled"));
-            let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
+            let decision = RetryDecisions::of_call(&options, now).decide(&mut state, Rejection::Throttled);
             match decision {
                 Decision::Again(until) => assert!(retries_left && until == now + second),
                 Decision::RetriesUsedUp => assert!(!retries_left),
@@ -174,7 +174,7 @@ mod tests {
                 .give_up_after(patience);
             let mut state = EntryState::<()>::new(0, 1);
             state.rejected(now, Fault::new("Throttled"));
-            let decision = Retries::of_call(&options, now).decide(&mut state, Rejection::Throttled);
+            let decision = RetryDecisions::of_call(&options, now).decide(&mut state, Rejection::Throttled);
             match decision {
                 Decision::Again(_) => assert!(is_in_time),
                 Decision::TimeUsedUp => assert!(!is_in_time),

@@ -27,7 +27,7 @@ use crate::targets::{Fault, Lane};
 use crate::time_limit::later;
 
 pub(crate) use bisection::Bisection;
-pub(crate) use decision::{Decision, Retries};
+pub(crate) use decision::{Decision, RetryDecisions};
 pub(crate) use expiries::{Expiries, Search};
 
 /// A rejected entry, and the moment of its retry.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Supply;
-use crate::engine::calls::Settled;
+use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::health::{Blame, Findings, Outage};
 use crate::engine::input::Input;
 use crate::engine::outcome::Ledger;
-use crate::engine::retry::{Bisection, Decision, Retries, Search};
+use crate::engine::retry::{Bisection, Decision, RetryDecisions, Search};
 use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Rejection};
 
@@ -27,7 +27,7 @@ where
     /// empty.
     pub(in crate::engine) fn settle(
         &mut self,
-        mut settled: Settled<T::Entry>,
+        mut settled: EndedCall<T::Entry>,
         findings: Findings,
         now: Instant,
         ledger: &mut Ledger<T::Entry>,
@@ -59,7 +59,7 @@ where
             settled.bisection = self.settle_disputed(entry, bisection, findings.blame, now, ledger);
         }
         let options = Arc::clone(&self.options);
-        let mut retries = Retries::of_call(&options, now);
+        let mut retries = RetryDecisions::of_call(&options, now);
         let again = self.decide(&mut retries, settled.rejected, now, ledger, outage);
         let delay = retries.slot_delay(&settled.outcome);
         ledger.wait(again.len() + settled.refused_chunk.as_ref().map_or(0, Chunk::len));
@@ -112,7 +112,7 @@ where
     /// Decides for each rejected entry. Returns those that are sent again, each with the moment of its retry.
     fn decide(
         &mut self,
-        retries: &mut Retries<'_>,
+        retries: &mut RetryDecisions<'_>,
         rejected: Vec<(TrackedEntry<T::Entry>, Rejection)>,
         now: Instant,
         ledger: &mut Ledger<T::Entry>,

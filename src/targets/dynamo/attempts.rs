@@ -37,7 +37,7 @@ pub(super) struct Attempts(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    doubt: Option<Doubt>,
+    doubt: Option<DoubtSince>,
     token: Option<String>,
     failed: Vec<FailedCondition>,
 }
@@ -46,12 +46,12 @@ struct State {
 ///
 /// On two clocks: that of the process does not count while the machine sleeps, and that of the machine may be set.
 #[derive(Debug, Clone, Copy)]
-struct Doubt {
+struct DoubtSince {
     since: Instant,
     at: SystemTime,
 }
 
-impl Doubt {
+impl DoubtSince {
     fn age(self) -> Duration {
         self.since.elapsed().max(self.at.elapsed().unwrap_or_default())
     }
@@ -60,7 +60,7 @@ impl Doubt {
 /// An attempt that is under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt {
-    before: Option<Doubt>,
+    before: Option<DoubtSince>,
 }
 
 impl Attempt {
@@ -101,7 +101,7 @@ impl Attempts {
         let mut state = self.state();
         let before = state.doubt;
         state.failed.clear();
-        state.doubt.get_or_insert_with(|| Doubt {
+        state.doubt.get_or_insert_with(|| DoubtSince {
             since: Instant::now(),
             at: SystemTime::now(),
         });

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{
 /// Write units per second: the lowest throughput of the table and of its indexes, because a write goes to all of them.
 pub(super) fn described(table: &TableDescription) -> Option<f64> {
     let is_on_demand = is_on_demand(table);
-    let of_table = Announced {
+    let of_table = DescribedThroughput {
         provisioned: table
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::write_capacity_units),
@@ -19,7 +19,7 @@ pub(super) fn described(table: &TableDescription) -> Option<f64> {
             .on_demand_throughput()
             .and_then(OnDemandThroughput::max_write_request_units),
     };
-    let of_index = |index: &GlobalSecondaryIndexDescription| Announced {
+    let of_index = |index: &GlobalSecondaryIndexDescription| DescribedThroughput {
         provisioned: index
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::write_capacity_units),
@@ -54,8 +54,8 @@ pub(super) fn global<'a>(
         .find(|index| index.index_name() == Some(name))
 }
 
-fn reads_of_index(index: &GlobalSecondaryIndexDescription) -> Announced {
-    Announced {
+fn reads_of_index(index: &GlobalSecondaryIndexDescription) -> DescribedThroughput {
+    DescribedThroughput {
         provisioned: index
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::read_capacity_units),
@@ -68,8 +68,8 @@ fn reads_of_index(index: &GlobalSecondaryIndexDescription) -> Announced {
     }
 }
 
-fn reads_of_table(table: &TableDescription) -> Announced {
-    Announced {
+fn reads_of_table(table: &TableDescription) -> DescribedThroughput {
+    DescribedThroughput {
         provisioned: table
             .provisioned_throughput()
             .and_then(ProvisionedThroughputDescription::read_capacity_units),
@@ -88,13 +88,13 @@ fn is_on_demand(table: &TableDescription) -> bool {
 }
 
 /// The throughput in the description of a table or an index. A value that is not set is absent, 0 or -1.
-struct Announced {
+struct DescribedThroughput {
     provisioned: Option<i64>,
     warm: Option<i64>,
     most: Option<i64>,
 }
 
-impl Announced {
+impl DescribedThroughput {
     /// The warm throughput of a provisioned table is not its capacity, but the capacity that it could be given at once.
     fn units(&self, is_on_demand: bool) -> Option<f64> {
         if !is_on_demand {

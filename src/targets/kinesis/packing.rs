@@ -25,11 +25,11 @@ pub(super) struct Packed {
 
 /// The user records of a Kinesis record, at least one.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Vec<Part>);
+pub(super) struct Parts(Vec<PackedRecord>);
 
 /// A user record of a Kinesis record.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct PackedRecord {
     /// Its place in the chunk.
     place: usize,
     /// `None` if the stream distributes it itself.
@@ -49,7 +49,7 @@ pub(super) enum Landed {
 
 impl Landed {
     /// Whether readers see a user record there.
-    fn is_seen(&self, part: Part) -> bool {
+    fn is_seen(&self, part: PackedRecord) -> bool {
         match self {
             Self::InItsShard => true,
             Self::In(hash_keys) => part.hash_key.is_some_and(|hash_key| hash_keys.contains(&hash_key)),
@@ -110,7 +110,7 @@ impl Packed {
                 Some(key) => *first_of_key.entry(key).or_insert(place),
                 None => place,
             };
-            parts.push((destination, first, Part { place, hash_key }));
+            parts.push((destination, first, PackedRecord { place, hash_key }));
         }
         parts.sort_unstable_by_key(|(destination, first, part)| (*destination, *first, part.place));
         let mut packing = Packing::new(chunk);
@@ -156,7 +156,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Adds user records that stay together.
-    fn add(&mut self, destination: Destination, together: impl Iterator<Item = Part> + Clone) {
+    fn add(&mut self, destination: Destination, together: impl Iterator<Item = PackedRecord> + Clone) {
         let added = together
             .clone()
             .map(|part| self.aggregate.added_by(&self.chunk[part.place]));

@@ -54,7 +54,7 @@ impl<R: Receiving> BatchTarget for Receives<R> {
         }
         receive.leaves();
         // A call that is given up has no answer either.
-        let doubt = Doubt(Some(receive));
+        let doubt = DoubtGuard(Some(receive));
         let answer = self.calls.receive(&self.request, receive.most()).await;
         match answer {
             Ok(output) => {
@@ -97,15 +97,15 @@ fn is_ambiguous(answer: &Answer) -> bool {
 }
 
 /// Tells a receive that it is in doubt, unless that is over before.
-struct Doubt<'a, R: Receiving>(Option<&'a R>);
+struct DoubtGuard<'a, R: Receiving>(Option<&'a R>);
 
-impl<R: Receiving> Doubt<'_, R> {
+impl<R: Receiving> DoubtGuard<'_, R> {
     fn ends(mut self) {
         self.0 = None;
     }
 }
 
-impl<R: Receiving> Drop for Doubt<'_, R> {
+impl<R: Receiving> Drop for DoubtGuard<'_, R> {
     fn drop(&mut self) {
         if let Some(receive) = self.0 {
             receive.is_in_doubt();
