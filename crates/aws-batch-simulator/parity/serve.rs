@@ -1,31 +1,81 @@
-//! Serves an empty simulator over HTTP, and creates a table for each line of the standard input: the members of a `CreateTable`
-//! request as JSON. Prints the endpoint, and a line for each table. Ends with the input.
+//! Serves an empty simulator over HTTP, and does what each line of the standard input says: the members of a `CreateTable`,
+//! `CreateQueue` or `CreateStream` request as JSON create it, and `{"RecordsOf": STREAM}` shows the records of a stream, for which the
+//! simulator has no operation. Prints the endpoint, and an answer for each line. Ends with the input.
 
 use std::error::Error;
 use std::io::{BufRead, stdin};
+use std::time::Duration;
 
-use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions, Value};
+use aws_batch_simulator::{
+    Capacity, IndexOptions, KeyType, QueueOptions, Simulator, Stream, StreamOptions, StreamRecord, TableOptions, Value,
+    json,
+};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn Error>> {
     let simulator = Simulator::new(1);
     let server = simulator.serve("127.0.0.1:0").await?;
     println!("{}", server.endpoint());
-    let tables = tokio::task::spawn_blocking(move || {
+    let lines = tokio::task::spawn_blocking(move || {
+        let mut streams: Vec<Stream> = Vec::new();
         for line in stdin().lock().lines() {
             let request: Value = line?.parse()?;
-            let created = create(&simulator, &request);
+            if let Some(name) = request["RecordsOf"].as_str() {
+                println!("{}", records(&streams, name));
+                continue;
+            }
+            let created = if request["QueueName"].is_string() {
+                create_queue(&simulator, &request)
+            } else if request["StreamName"].is_string() {
+                create_stream(&simulator, &request).map(|stream| streams.push(stream))
+            } else {
+                create_table(&simulator, &request)
+            };
             println!("{}", if created.is_some() { "created" } else { "refused" });
         }
         Ok::<(), Box<dyn Error + Send + Sync>>(())
     });
-    tables.await?.map_err(|error| error.to_string())?;
+    lines.await?.map_err(|error| error.to_string())?;
     drop(server);
     Ok(())
 }
 
+/// `None` if an attribute is no number, or one that the simulator does not know.
+fn create_queue(simulator: &Simulator, request: &Value) -> Option<()> {
+    let mut options = QueueOptions::default();
+    for (name, value) in request["Attributes"].as_object().into_iter().flatten() {
+        let value = value.as_str()?;
+        options = match (name.as_str(), value) {
+            ("MaximumMessageSize", _) => options.maximum_message_size(value.parse().ok()?),
+            ("VisibilityTimeout", _) => options.visibility_timeout(Duration::from_secs(value.parse().ok()?)),
+            ("DelaySeconds", _) => options.delay(Duration::from_secs(value.parse().ok()?)),
+            ("ContentBasedDeduplication", "true") => options.content_based_deduplication(),
+            ("FifoQueue" | "ContentBasedDeduplication", _) => options,
+            _ => return None,
+        };
+    }
+    simulator.queue(request["QueueName"].as_str()?, options);
+    Some(())
+}
+
+/// Without a limit for the throughput, which few emulators have.
+fn create_stream(simulator: &Simulator, request: &Value) -> Option<Stream> {
+    let shards = usize::try_from(request["ShardCount"].as_u64()?).ok()?;
+    let options = StreamOptions::shards(shards)
+        .capacity(Capacity::unlimited())
+        .byte_capacity(Capacity::unlimited());
+    Some(simulator.stream(request["StreamName"].as_str()?, options))
+}
+
+/// The records of a stream in the order of acceptance.
+fn records(streams: &[Stream], name: &str) -> Value {
+    let records = streams.iter().find(|stream| stream.name() == name).map(Stream::records);
+    let show = |record: &StreamRecord| json!({"Shard": record.shard, "PartitionKey": record.partition_key, "Data": record.data});
+    records.iter().flatten().map(show).collect()
+}
+
 /// `None` if the simulator cannot have such a table. Local indexes are left out: it has none.
-fn create(simulator: &Simulator, request: &Value) -> Option<()> {
+fn create_table(simulator: &Simulator, request: &Value) -> Option<()> {
     let keys = keys(request, &request["KeySchema"])?;
     let mut options = match keys.as_slice() {
         [(name, kind)] => TableOptions::key(*name, *kind),
