@@ -16,6 +16,8 @@ const MOST_RECORDS: usize = 500;
 const LARGEST_CALL: usize = 10 * 1024 * 1024;
 /// Characters of a partition key at most.
 const LONGEST_KEY: usize = 256;
+/// Digits of an explicit hash key at most.
+const LONGEST_HASH_KEY: usize = 39;
 
 /// The code of throttled records and calls.
 const THROTTLED: &str = "ProvisionedThroughputExceededException";
@@ -63,10 +65,8 @@ fn check_record(stream: &Stream, record: Value, number: u64) -> Result<Entry, Re
              length less than or equal to {LONGEST_KEY} and greater than or equal to 1"
         )));
     }
-    if let Some(key) = record["ExplicitHashKey"].as_str()
-        && (key.parse::<u128>().is_err() || key.len() > 1 && key.starts_with(['0', '+']))
-    {
-        return Err(invalid_argument("Invalid ExplicitHashKey."));
+    if let Some(key) = record["ExplicitHashKey"].as_str() {
+        check_hash_key(key)?;
     }
     let key = key.unwrap_or_default().to_owned();
     let bytes = data(&record)?.len() + key.len();
@@ -89,6 +89,23 @@ fn check_record(stream: &Stream, record: Value, number: u64) -> Result<Entry, Re
         shard,
         ..Entry::new(record, bytes)
     })
+}
+
+/// A hash key of another form breaks the pattern of the model, one that is too large a rule of the operation.
+fn check_hash_key(key: &str) -> Result<(), Refusal> {
+    let is_number = key == "0" || !key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || !(1..=LONGEST_HASH_KEY).contains(&key.len()) {
+        return Err(invalid(
+            "1 validation error detected: Value at 'records.member.explicitHashKey' failed to satisfy constraint: Member must \
+             satisfy regular expression pattern: 0|([1-9]\\d{0,38})",
+        ));
+    }
+    if key.parse::<u128>().is_err() {
+        return Err(invalid_argument(
+            "Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1].",
+        ));
+    }
+    Ok(())
 }
 
 fn invalid(message: impl Into<Cow<'static, str>>) -> Refusal {

@@ -16,8 +16,10 @@ pub(super) struct Ranges {
 
 impl Ranges {
     pub(super) fn new(first: usize, count: usize) -> Self {
-        // A single shard has 2^128 hash keys, one more than the largest number.
-        let width = (u128::MAX / count as u128).saturating_add(1);
+        // 2^128 hash keys, one more than the largest number, and rounded down: the last shard has the rest.
+        let shards = count as u128;
+        let is_even = u128::MAX % shards == shards - 1;
+        let width = (u128::MAX / shards).saturating_add(u128::from(is_even));
         Self { first, count, width }
     }
 
@@ -78,11 +80,15 @@ mod tests {
     }
 
     #[test]
-    fn two_shards_have_the_ranges_of_the_service() {
-        // From the answer of `ListShards` in the API reference, for a stream of two shards.
-        assert_eq!(
-            Ranges::new(0, 2).bounds(0).1.to_string(),
-            "170141183460469231731687303715884105727"
-        );
+    fn shards_have_the_ranges_of_the_service() {
+        // From the answers of `ListShards` in the API reference, and for three shards as others have published them.
+        for (count, last) in [
+            (2, "170141183460469231731687303715884105727"),
+            (3, "113427455640312821154458202477256070484"),
+        ] {
+            assert_eq!(Ranges::new(0, count).bounds(0).1.to_string(), last);
+        }
+        assert_eq!(Ranges::new(0, 1).bounds(0), (0, u128::MAX));
+        assert_eq!(Ranges::new(0, 1).of(u128::MAX), 0);
     }
 }

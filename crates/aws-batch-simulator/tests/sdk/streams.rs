@@ -226,9 +226,10 @@ async fn whole_calls_are_refused_for_what_one_record_has() {
         ("orders", vec![record("", 1)], "ValidationException"),
         ("orders", vec![record("k".repeat(257), 1)], "ValidationException"),
         ("orders", vec![without_key], "ValidationException"),
+        ("orders", vec![explicit("01").build().unwrap()], "ValidationException"),
         (
             "orders",
-            vec![explicit("01").build().unwrap()],
+            vec![explicit("340282366920938463463374607431768211456").build().unwrap()],
             "InvalidArgumentException",
         ),
         (
@@ -243,7 +244,7 @@ async fn whole_calls_are_refused_for_what_one_record_has() {
         assert_eq!(error.code(), Some(code));
     }
     assert!(stream.is_empty());
-    assert_eq!(stream.statistics().refused_calls, 7);
+    assert_eq!(stream.statistics().refused_calls, 8);
     assert!(
         put(&client, "large", vec![mebibyte(); 10]).await.is_ok(),
         "exactly 10 MiB"
