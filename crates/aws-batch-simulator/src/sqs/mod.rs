@@ -1,5 +1,6 @@
 //! The part of SQS that sends, receives, deletes and hides messages.
 
+mod attributes;
 mod digest;
 mod manage;
 mod options;

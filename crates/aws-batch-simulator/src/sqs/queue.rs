@@ -82,6 +82,7 @@ pub(super) struct SendEntry {
     pub(super) failure: Option<Refusal>,
     pub(super) body_digest: String,
     pub(super) attributes_digest: Option<String>,
+    pub(super) system_attributes_digest: Option<String>,
     pub(super) deduplication_id: Option<String>,
     pub(super) delay: Option<Duration>,
 }

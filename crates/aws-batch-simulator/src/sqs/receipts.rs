@@ -20,7 +20,11 @@ pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
 
 pub(super) fn delete(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
-    let entries = check_entries("DeleteMessageBatchRequestEntry", body["Entries"].clone())?;
+    let entries = check_entries(
+        "DeleteMessageBatchRequestEntry",
+        "ReceiptHandle",
+        body["Entries"].clone(),
+    )?;
     let is_fifo = queue.is_fifo();
     let delete = |store: &mut Store, entry: &Value| {
         let (number, receives) = read_handle(&entry["ReceiptHandle"]).ok_or(INVALID_HANDLE)?;
@@ -45,7 +49,11 @@ pub(super) fn delete(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> 
 
 pub(super) fn change_visibility(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
-    let entries = check_entries("ChangeMessageVisibilityBatchRequestEntry", body["Entries"].clone())?;
+    let entries = check_entries(
+        "ChangeMessageVisibilityBatchRequestEntry",
+        "ReceiptHandle",
+        body["Entries"].clone(),
+    )?;
     let now = Instant::now();
     let change = |store: &mut Store, entry: &Value| {
         let timeout = entry["VisibilityTimeout"].as_u64();

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::attributes;
 use super::digest::{of_attributes, of_body};
 use super::queue::{Queue, Queues, SendEntry};
 use crate::message::{LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
@@ -15,8 +16,6 @@ use crate::wire::Refusal;
 const MOST_ENTRIES: usize = 10;
 /// Bytes of all messages of a call at most.
 const LARGEST_BATCH: usize = 1_048_576;
-/// Attributes of a message at most.
-const MOST_ATTRIBUTES: usize = 10;
 /// Seconds that a message may be delayed.
 const LONGEST_DELAY: u64 = 900;
 
@@ -38,7 +37,8 @@ pub(super) fn queue_named(queues: &Queues, name: &str) -> Result<Queue, Refusal>
 
 /// Refuses the whole call, or decides for each message whether it alone fails.
 pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<SendEntry>, Refusal> {
-    let entries = check_entries("SendMessageBatchRequestEntry", entries)?;
+    let entries = check_entries("SendMessageBatchRequestEntry", "MessageBody", entries)?;
+    check_types(&entries)?;
     if queue.is_fifo() {
         for entry in &entries {
             if entry["MessageGroupId"].as_str().is_none_or(str::is_empty) {
@@ -63,8 +63,8 @@ pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<SendEntry>, Ref
     Ok(entries.into_iter().map(|entry| check_entry(queue, entry)).collect())
 }
 
-/// The rules that all batch calls share.
-pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Refusal> {
+/// The rules that all batch calls share. `required` is the member that each entry needs besides its id.
+pub(super) fn check_entries(kind: &str, required: &str, entries: Value) -> Result<Vec<Value>, Refusal> {
     let entries = match entries {
         Value::Array(entries) if !entries.is_empty() => entries,
         _ => {
@@ -86,8 +86,12 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
         ));
     }
     let mut ids = HashSet::new();
-    for entry in &entries {
+    for (number, entry) in (1..).zip(&entries) {
+        let missing = |member: &str| missing(&format!("{kind}.{number}.{member}"));
         let id = entry["Id"].as_str().ok_or_else(|| missing("Id"))?;
+        if !entry[required].is_string() {
+            return Err(missing(required));
+        }
         if !is_id(id) {
             return Err(error(
                 "InvalidBatchEntryId",
@@ -105,6 +109,19 @@ pub(super) fn check_entries(kind: &str, entries: Value) -> Result<Vec<Value>, Re
         }
     }
     Ok(entries)
+}
+
+/// Attributes need a type. Without one the whole call is refused, as for every member that the model requires.
+fn check_types(entries: &[Value]) -> Result<(), Refusal> {
+    let of_entry = |entry: &Value| {
+        let kinds = ["MessageAttributes", "MessageSystemAttributes"].map(|member| entry[member].as_object());
+        let mut attributes = kinds.into_iter().flatten().flatten();
+        attributes.any(|(_, attribute)| !attribute["DataType"].is_string())
+    };
+    if entries.iter().any(of_entry) {
+        return Err(missing("DataType"));
+    }
+    Ok(())
 }
 
 fn error(code: &'static str, query_code: &'static str, message: impl Into<Cow<'static, str>>) -> Refusal {
@@ -130,7 +147,12 @@ pub(super) fn missing(parameter: &str) -> Refusal {
 fn check_entry(queue: &Queue, entry: Value) -> SendEntry {
     let failure = find_failure(queue, &entry).err();
     let body = entry["MessageBody"].as_str().unwrap_or_default();
-    let attributes = entry["MessageAttributes"].as_object();
+    let digest_of = |member: &str| {
+        let attributes = entry[member].as_object();
+        attributes
+            .filter(|attributes| !attributes.is_empty())
+            .map(of_attributes)
+    };
     let deduplication_id = match entry["MessageDeduplicationId"].as_str() {
         Some(id) => Some(id.to_owned()),
         None => queue.is_fifo().then(|| id_of_content(body)),
@@ -138,9 +160,8 @@ fn check_entry(queue: &Queue, entry: Value) -> SendEntry {
     SendEntry {
         id: entry["Id"].as_str().unwrap_or_default().to_owned(),
         body_digest: of_body(body),
-        attributes_digest: attributes
-            .filter(|attributes| !attributes.is_empty())
-            .map(of_attributes),
+        attributes_digest: digest_of("MessageAttributes"),
+        system_attributes_digest: digest_of("MessageSystemAttributes"),
         deduplication_id,
         delay: entry["DelaySeconds"].as_u64().map(Duration::from_secs),
         failure,
@@ -176,7 +197,10 @@ fn find_failure(queue: &Queue, entry: &Value) -> Result<(), Refusal> {
         ));
     }
     if let Some(attributes) = entry["MessageAttributes"].as_object() {
-        check_attributes(attributes)?;
+        attributes::check(attributes)?;
+    }
+    if let Some(attributes) = entry["MessageSystemAttributes"].as_object() {
+        attributes::check_system(attributes)?;
     }
     if queue.poisons(entry) {
         return Err(Refusal::new(
@@ -213,46 +237,38 @@ fn check_name(parameter: &str, name: &Value) -> Result<(), Refusal> {
     }
 }
 
-fn check_attributes(attributes: &Map<String, Value>) -> Result<(), Refusal> {
-    if attributes.len() > MOST_ATTRIBUTES {
-        return Err(invalid_value(format!(
-            "Number of message attributes [{}] exceeds the allowed maximum [{MOST_ATTRIBUTES}].",
-            attributes.len()
-        )));
-    }
-    for (name, attribute) in attributes {
-        let kind = attribute["DataType"].as_str().unwrap_or_default();
-        let value = match kind.split('.').next() {
-            Some("String" | "Number") => &attribute["StringValue"],
-            Some("Binary") => &attribute["BinaryValue"],
-            _ => {
-                return Err(invalid_value(format!(
-                    "The type of message (user) attribute '{name}' is invalid. You must use only the following \
-                     supported type prefixes: Binary, Number, String."
-                )));
-            }
-        };
-        let value = value.as_str().unwrap_or_default();
-        if value.is_empty() {
-            return Err(invalid_value(format!(
-                "Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'."
-            )));
-        }
-        if kind.starts_with("String") && !value.chars().all(is_allowed) {
-            return Err(Refusal::new(
-                "InvalidMessageContents",
-                "Invalid characters were found in a message attribute.",
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// The size of a message: its body and its attributes.
 fn size_of(entry: &Value) -> usize {
     entry["MessageBody"].as_str().map_or(0, str::len) + size_of_attributes(&entry["MessageAttributes"])
 }
 
-fn is_allowed(character: char) -> bool {
+/// Whether a body and the texts of attributes may have this character.
+pub(super) fn is_allowed(character: char) -> bool {
     matches!(character, '\u{9}' | '\u{A}' | '\u{D}' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_refused_for_a_member_that_is_missing() {
+        let code = |refused: Result<(), Refusal>| refused.unwrap_err().short_code().to_owned();
+        for entry in [json!({"MessageBody": "a"}), json!({"Id": "a"})] {
+            let entries = json!([{"Id": "b", "MessageBody": "b"}, entry]);
+            let checked = check_entries("SendMessageBatchRequestEntry", "MessageBody", entries);
+            let refusal = checked.unwrap_err();
+            assert_eq!(refusal.short_code(), "MissingParameter");
+            assert!(
+                refusal.message().contains("SendMessageBatchRequestEntry.2."),
+                "{refusal:?}"
+            );
+        }
+        let untyped = json!({"MessageAttributes": {"a": {"StringValue": "a"}}});
+        assert_eq!(code(check_types(&[untyped])), "MissingParameter");
+        let typed = json!({"MessageAttributes": {"a": {"DataType": "String"}}});
+        assert_eq!(check_types(&[typed]), Ok(()));
+    }
 }

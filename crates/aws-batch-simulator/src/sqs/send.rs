@@ -94,6 +94,9 @@ fn success(queue: &Queue, entry: &SendEntry, sequence: u64) -> Value {
     if let Some(digest) = &entry.attributes_digest {
         success["MD5OfMessageAttributes"] = json!(digest);
     }
+    if let Some(digest) = &entry.system_attributes_digest {
+        success["MD5OfMessageSystemAttributes"] = json!(digest);
+    }
     if queue.is_fifo() {
         success["SequenceNumber"] = json!(sequence_number(sequence));
     }

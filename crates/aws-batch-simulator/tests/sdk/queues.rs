@@ -7,8 +7,8 @@ use aws_sdk_sqs::Client as Sqs;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::{
-    BatchResultErrorEntry, DeleteMessageBatchRequestEntry, Message, MessageAttributeValue, QueueAttributeName,
-    SendMessageBatchRequestEntry,
+    BatchResultErrorEntry, DeleteMessageBatchRequestEntry, Message, MessageAttributeValue,
+    MessageSystemAttributeNameForSends, MessageSystemAttributeValue, QueueAttributeName, SendMessageBatchRequestEntry,
 };
 use tokio::time::{Instant, sleep};
 
@@ -318,4 +318,43 @@ async fn attributes_of_messages_and_queues_are_shown() {
         attributes[&QueueAttributeName::ApproximateNumberOfMessagesNotVisible],
         "1"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_with_attributes_that_break_a_rule_fail() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders", QueueOptions::default());
+    let attribute = |kind: &str, value: &str| {
+        let attribute = MessageAttributeValue::builder().data_type(kind).string_value(value);
+        attribute.build().unwrap()
+    };
+    let with = |id: &str, name: &str, kind: &str, value: &str| {
+        let entry = entry(id).message_body("body");
+        entry.message_attributes(name, attribute(kind, value)).build().unwrap()
+    };
+    let trace = MessageSystemAttributeValue::builder()
+        .data_type("String")
+        .string_value("Root=1");
+    let traced = entry("traced").message_body("body");
+    let traced = traced.message_system_attributes(
+        MessageSystemAttributeNameForSends::AwsTraceHeader,
+        trace.build().unwrap(),
+    );
+    let entries = vec![
+        with("good", "name", "Number", "-1.5e3"),
+        with("reserved", "AWS.name", "String", "a"),
+        with("periods", "a..b", "String", "a"),
+        with("number", "name", "Number", "abc"),
+        with("character", "name", "String", "a\u{1f}"),
+        traced.build().unwrap(),
+    ];
+    let output = send(&simulator.sqs_client(), queue.url(), entries).await.unwrap();
+    let failed: Vec<_> = output.failed().iter().map(|entry| (entry.id(), entry.code())).collect();
+    let code = "InvalidParameterValue";
+    assert_eq!(
+        failed,
+        ["reserved", "periods", "number", "character"].map(|id| (id, code))
+    );
+    let digest = output.successful()[1].md5_of_message_system_attributes();
+    assert_eq!(digest.map(str::len), Some(32));
 }
