@@ -71,11 +71,16 @@ pub(super) fn change_visibility(queues: &Queues, body: &Value) -> Result<Outcome
                 "Total VisibilityTimeout for the message is beyond the limit [43200 seconds].",
             ));
         }
-        if latest.is_some() && store.hide(number, until) {
-            Ok(())
-        } else {
-            Err(("MessageNotInflight", "The message is not in flight."))
+        if latest.is_none() {
+            return Err((
+                "InvalidParameterValue",
+                "Value for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility \
+                 timeout change.",
+            ));
         }
+        // A message that is visible again stays so, and the answer is a success.
+        store.hide(number, until);
+        Ok(())
     };
     let outcome = apply(&queue, &entries, change);
     queue.state().store.settle(now);

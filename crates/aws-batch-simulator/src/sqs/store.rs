@@ -1,6 +1,6 @@
 //! The messages of a queue: ready, delayed, or in flight.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,8 +56,27 @@ impl Stored {
 #[derive(Debug, Default)]
 struct Group {
     ready: BTreeSet<u64>,
-    in_flight: usize,
+    in_flight: BTreeSet<u64>,
     is_queued: bool,
+}
+
+impl Group {
+    /// The next message: no message may overtake one in flight, but one that is ready again need not wait for those after it.
+    fn next(&self) -> Option<u64> {
+        let next = self.ready.first().copied();
+        next.filter(|next| self.in_flight.first().is_none_or(|held| next < held))
+    }
+
+    /// All messages that may be handed out together.
+    fn take(&mut self, most: usize) -> Vec<u64> {
+        let held = self.in_flight.first().copied().unwrap_or(u64::MAX);
+        let numbers: Vec<u64> = self.ready.range(..held).copied().take(most).collect();
+        for number in &numbers {
+            self.ready.remove(number);
+            self.in_flight.insert(*number);
+        }
+        numbers
+    }
 }
 
 /// Messages are numbered in the order of arrival.
@@ -68,7 +87,7 @@ pub(super) struct Store {
     /// May contain the numbers of messages that were deleted.
     ready: VecDeque<u64>,
     groups: HashMap<Arc<str>, Group>,
-    /// Groups with ready messages, and none in flight.
+    /// Groups with a message that may be handed out.
     free_groups: VecDeque<Arc<str>>,
     delayed: BTreeSet<(Instant, u64)>,
     in_flight: BTreeSet<(Instant, u64)>,
@@ -114,9 +133,9 @@ impl Store {
         }
     }
 
-    /// Hands out up to `most` messages, which no other request gets for the time of `visibility`.
+    /// Hands out up to `most` messages of those that were ready when the store was [settled](Self::settle) last. No other request gets
+    /// them for the time of `visibility`.
     pub(super) fn take(&mut self, now: Instant, most: usize, visibility: Duration) -> Vec<u64> {
-        self.settle(now);
         let numbers = if self.is_fifo {
             self.take_from_groups(most)
         } else {
@@ -148,18 +167,16 @@ impl Store {
         message.is_some_and(|message| message.receives == receives && matches!(message.state, State::InFlight(_)))
     }
 
-    /// Hides a message in flight until this time. Returns whether it is in flight.
-    pub(super) fn hide(&mut self, number: u64, until: Instant) -> bool {
+    /// Hides a message until this time if it is in flight.
+    pub(super) fn hide(&mut self, number: u64, until: Instant) {
         let Some(message) = self.messages.get_mut(&number) else {
-            return false;
+            return;
         };
-        let State::InFlight(due) = message.state else {
-            return false;
-        };
-        message.state = State::InFlight(until);
-        self.in_flight.remove(&(due, number));
-        self.in_flight.insert((until, number));
-        true
+        if let State::InFlight(due) = message.state {
+            message.state = State::InFlight(until);
+            self.in_flight.remove(&(due, number));
+            self.in_flight.insert((until, number));
+        }
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Stored> {
@@ -176,7 +193,7 @@ impl Store {
         if let Some(name) = message.group.as_ref().filter(|_| self.is_fifo) {
             if let Some(group) = self.groups.get_mut(name) {
                 group.ready.remove(&number);
-                group.in_flight -= usize::from(matches!(message.state, State::InFlight(_)));
+                group.in_flight.remove(&number);
             }
             self.offer(name);
         }
@@ -189,41 +206,55 @@ impl Store {
             self.delayed.pop_first();
             self.make_ready(number);
         }
+        let mut groups = Vec::new();
         while let Some(&(_, number)) = self.in_flight.first().filter(|(due, _)| *due <= now) {
             self.in_flight.pop_first();
             let group = self.messages.get(&number).and_then(|message| message.group.as_ref());
             if let Some(group) = group.and_then(|name| self.groups.get_mut(name)) {
-                group.in_flight -= 1;
+                group.in_flight.remove(&number);
             }
-            self.make_ready(number);
+            groups.extend(self.show(number));
+        }
+        // In the order in which the last message of each has become ready.
+        let mut seen = HashSet::new();
+        groups.reverse();
+        groups.retain(|name| seen.insert(Arc::clone(name)));
+        for name in groups.iter().rev() {
+            self.offer(name);
         }
     }
 
     fn make_ready(&mut self, number: u64) {
-        let Some(message) = self.messages.get_mut(&number) else {
-            return;
-        };
-        message.state = State::Ready;
-        match message.group.clone().filter(|_| self.is_fifo) {
-            Some(name) => {
-                self.groups.entry(Arc::clone(&name)).or_default().ready.insert(number);
-                self.offer(&name);
-            }
-            None => self.ready.push_back(number),
+        if let Some(name) = self.show(number) {
+            self.offer(&name);
         }
     }
 
-    /// Queues a group that has ready messages and none in flight, and forgets a group that has neither.
+    /// Makes a message ready, and returns its group in a FIFO queue, which is not offered yet.
+    fn show(&mut self, number: u64) -> Option<Arc<str>> {
+        let message = self.messages.get_mut(&number)?;
+        message.state = State::Ready;
+        let name = message.group.clone().filter(|_| self.is_fifo);
+        match &name {
+            Some(name) => {
+                self.groups.entry(Arc::clone(name)).or_default().ready.insert(number);
+            }
+            None => self.ready.push_back(number),
+        }
+        name
+    }
+
+    /// Queues a group that has a message to hand out, and forgets a group that has none at all.
     fn offer(&mut self, name: &Arc<str>) {
         let Some(group) = self.groups.get_mut(name) else {
             return;
         };
-        if group.in_flight > 0 || group.is_queued {
+        if group.is_queued {
             return;
         }
-        if group.ready.is_empty() {
+        if group.ready.is_empty() && group.in_flight.is_empty() {
             self.groups.remove(name);
-        } else {
+        } else if group.next().is_some() {
             group.is_queued = true;
             self.free_groups.push_back(Arc::clone(name));
         }
@@ -249,11 +280,7 @@ impl Store {
             };
             if let Some(group) = self.groups.get_mut(&name) {
                 group.is_queued = false;
-                while numbers.len() < most {
-                    let Some(number) = group.ready.pop_first() else { break };
-                    group.in_flight += 1;
-                    numbers.push(number);
-                }
+                numbers.extend(group.take(most - numbers.len()));
             }
             self.offer(&name);
         }
@@ -266,6 +293,11 @@ mod tests {
     use super::*;
 
     const TIMEOUT: Duration = Duration::from_secs(30);
+
+    fn take(store: &mut Store, now: Instant, most: usize) -> Vec<u64> {
+        store.settle(now);
+        store.take(now, most, TIMEOUT)
+    }
 
     fn add(store: &mut Store, number: u64, group: Option<&str>, now: Instant) {
         let message = Stored {
@@ -280,11 +312,11 @@ mod tests {
         let now = Instant::now();
         let mut store = Store::new(false);
         add(&mut store, 1, None, now);
-        assert_eq!(store.take(now, 10, TIMEOUT), [1]);
-        assert!(store.take(now, 10, TIMEOUT).is_empty());
-        assert_eq!(store.take(now + TIMEOUT, 10, TIMEOUT), [1]);
+        assert_eq!(take(&mut store, now, 10), [1]);
+        assert!(take(&mut store, now, 10).is_empty());
+        assert_eq!(take(&mut store, now + TIMEOUT, 10), [1]);
         store.remove(1);
-        assert!(store.take(now + TIMEOUT * 3, 10, TIMEOUT).is_empty());
+        assert!(take(&mut store, now + TIMEOUT * 3, 10).is_empty());
         assert_eq!((store.len(), store.in_flight()), (0, 0));
     }
 
@@ -293,9 +325,9 @@ mod tests {
         let now = Instant::now();
         let mut store = Store::new(false);
         store.add(1, Stored::new("body", now), Duration::from_secs(5));
-        assert!(store.take(now + Duration::from_secs(4), 1, TIMEOUT).is_empty());
+        assert!(take(&mut store, now + Duration::from_secs(4), 1).is_empty());
         assert_eq!(store.next_due(), Some(now + Duration::from_secs(5)));
-        assert_eq!(store.take(now + Duration::from_secs(5), 1, TIMEOUT), [1]);
+        assert_eq!(take(&mut store, now + Duration::from_secs(5), 1), [1]);
     }
 
     #[test]
@@ -305,15 +337,48 @@ mod tests {
         for (number, group) in [(1, "a"), (2, "a"), (3, "b"), (4, "a")] {
             add(&mut store, number, Some(group), now);
         }
-        assert_eq!(store.take(now, 2, TIMEOUT), [1, 2]);
-        assert_eq!(store.take(now, 10, TIMEOUT), [3], "the group a is held");
+        assert_eq!(take(&mut store, now, 2), [1, 2]);
+        assert_eq!(take(&mut store, now, 10), [3], "the group a is held");
         store.remove(1);
-        assert!(store.take(now, 10, TIMEOUT).is_empty(), "2 is still in flight");
+        assert!(take(&mut store, now, 10).is_empty(), "2 is still in flight");
         assert_eq!(
-            store.take(now + TIMEOUT, 10, TIMEOUT),
+            take(&mut store, now + TIMEOUT, 10),
             [2, 4, 3],
             "a message that is ready again comes before later ones"
         );
+    }
+
+    #[test]
+    fn a_message_that_is_ready_again_overtakes_none_in_flight() {
+        let now = Instant::now();
+        let mut store = Store::new(true);
+        for number in 1..=4 {
+            add(&mut store, number, Some("a"), now);
+        }
+        assert_eq!(take(&mut store, now, 3), [1, 2, 3]);
+        store.hide(1, now);
+        assert_eq!(
+            take(&mut store, now, 10),
+            [1],
+            "2 and 3 are in flight, 4 comes after them"
+        );
+        store.hide(2, now);
+        assert!(take(&mut store, now, 10).is_empty(), "1 is in flight");
+        store.remove(1);
+        assert_eq!(take(&mut store, now, 10), [2]);
+    }
+
+    #[test]
+    fn a_message_that_is_not_hidden_is_handed_out_once_for_each_time_that_is_settled() {
+        let now = Instant::now();
+        for is_fifo in [false, true] {
+            let mut store = Store::new(is_fifo);
+            add(&mut store, 1, Some("a"), now);
+            store.settle(now);
+            assert_eq!(store.take(now, 10, Duration::ZERO), [1]);
+            assert!(store.take(now, 10, Duration::ZERO).is_empty());
+            assert_eq!(take(&mut store, now, 10), [1]);
+        }
     }
 
     #[test]
@@ -323,7 +388,7 @@ mod tests {
         for number in 0..100 {
             add(&mut store, number, Some(&number.to_string()), now);
         }
-        for number in store.take(now, 100, TIMEOUT) {
+        for number in take(&mut store, now, 100) {
             store.remove(number);
         }
         assert!(store.groups.is_empty());

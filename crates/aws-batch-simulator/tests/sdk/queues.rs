@@ -7,8 +7,9 @@ use aws_sdk_sqs::Client as Sqs;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::{
-    BatchResultErrorEntry, DeleteMessageBatchRequestEntry, Message, MessageAttributeValue,
-    MessageSystemAttributeNameForSends, MessageSystemAttributeValue, QueueAttributeName, SendMessageBatchRequestEntry,
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message,
+    MessageAttributeValue, MessageSystemAttributeNameForSends, MessageSystemAttributeValue, QueueAttributeName,
+    SendMessageBatchRequestEntry,
 };
 use tokio::time::{Instant, sleep};
 
@@ -317,6 +318,49 @@ async fn attributes_of_messages_and_queues_are_shown() {
     assert_eq!(
         attributes[&QueueAttributeName::ApproximateNumberOfMessagesNotVisible],
         "1"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_gets_no_message_twice() {
+    let simulator = Simulator::new(1);
+    for name in ["orders", "orders.fifo"] {
+        let queue = simulator.queue(name, QueueOptions::default().content_based_deduplication());
+        let sqs = simulator.sqs_client();
+        let entries = (0..3).map(|body| {
+            let group = (name == "orders.fifo").then(|| "a".to_owned());
+            let entry = entry(body.to_string()).message_body(body.to_string());
+            entry.set_message_group_id(group).build().unwrap()
+        });
+        send(&sqs, queue.url(), entries.collect()).await.unwrap();
+        for _ in 0..2 {
+            let call = sqs.receive_message().queue_url(queue.url()).max_number_of_messages(10);
+            let received = call.visibility_timeout(0).send().await.unwrap();
+            assert_eq!(bodies(received.messages()), ["0", "1", "2"], "{name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_received_again_as_soon_as_its_first_message_in_flight_is_visible() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders.fifo", QueueOptions::default());
+    let sqs = simulator.sqs_client();
+    let entries = vec![ordered("a", 1), ordered("a", 2), ordered("b", 3)];
+    send(&sqs, queue.url(), entries).await.unwrap();
+    let call = sqs.receive_message().queue_url(queue.url()).max_number_of_messages(2);
+    let received = call.send().await.unwrap();
+    assert_eq!(bodies(received.messages()), ["1", "2"]);
+    let shown = ChangeMessageVisibilityBatchRequestEntry::builder()
+        .id("1")
+        .visibility_timeout(0)
+        .receipt_handle(received.messages()[0].receipt_handle().unwrap());
+    let call = sqs.change_message_visibility_batch().queue_url(queue.url());
+    call.entries(shown.build().unwrap()).send().await.unwrap();
+    assert_eq!(
+        bodies(&receive(&sqs, &queue.url()).await),
+        ["3", "1"],
+        "2 is still hidden"
     );
 }
 

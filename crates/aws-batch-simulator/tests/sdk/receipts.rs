@@ -52,16 +52,26 @@ async fn a_message_in_flight_is_hidden_for_as_long_as_is_said_then() {
     assert_eq!(output.successful().len(), 2);
     let bodies =
         |messages: &[Message]| -> Vec<String> { messages.iter().filter_map(|message| message.body.clone()).collect() };
+    let hide = |message: &Message| {
+        let call = sqs.change_message_visibility_batch().queue_url(&url);
+        let entry = entry("hide", message.receipt_handle().unwrap(), 600);
+        async move { call.entries(entry).send().await.unwrap() }
+    };
+    // What is visible is not hidden again, without an error.
+    assert!(hide(first).await.failed().is_empty());
     let again = receive(&sqs, &url).await;
     assert_eq!(bodies(&again), [first.body().unwrap()]);
+    assert_eq!(
+        hide(first).await.failed()[0].code(),
+        "InvalidParameterValue",
+        "it has a newer handle"
+    );
     delete(&sqs, &url, &again).await;
-    // What is not in flight cannot be hidden.
-    let gone = sqs.change_message_visibility_batch().queue_url(&url).entries(entry(
-        "gone",
-        first.receipt_handle().unwrap(),
-        0,
-    ));
-    assert_eq!(gone.send().await.unwrap().failed()[0].code(), "MessageNotInflight");
+    assert_eq!(
+        hide(&again[0]).await.failed()[0].code(),
+        "InvalidParameterValue",
+        "it is deleted"
+    );
     tokio::time::advance(Duration::from_secs(599)).await;
     assert_eq!(bodies(&receive(&sqs, &url).await), [""; 0]);
     tokio::time::advance(Duration::from_secs(1)).await;
