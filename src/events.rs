@@ -16,8 +16,10 @@
 //! | | info | the service accepts or refuses entries again |
 //! | [`SUMMARY`] | info | a delivery or a [`Producer`](crate::Producer) has ended and handed nothing back |
 //! | | warn | it has ended and handed entries back, was stopped, or has left a part of its stream unread |
-//! | [`STOPPED`] | warn | a fault has stopped a producer's delivery; the next entry starts a new one; at most once a minute |
+//! | [`STOPPED`] | warn | a fault has stopped the delivery of a producer or of a spool; the next entry or some time starts a new one; at most once a minute |
 //! | [`UNCLAIMED`] | warn | an entry of a producer was not delivered and its receipt was dropped, at most once a minute; a producer has ended with such entries |
+//! | [`SPOOL`] | info | a [spool](crate::Delivery) begins with entries that an earlier one has left, or is closed |
+//! | | warn | its folder could not be read or written, an entry of it is not of the type of the delivery, or it is full and its oldest entries were removed; the first and the last at most once a minute |
 //! | [`LOOKUP`] | warn | a target could not look up what it needs before the first call: a table's key, a queue's attribute |
 //! | | debug | a lookup is repeated, or the table is missing, which the delivery itself reports |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
@@ -113,6 +115,9 @@ pub const STOPPED: &str = "aws_batch_delivery::stopped";
 
 /// A producer has undelivered entries whose receipts were dropped.
 pub const UNCLAIMED: &str = "aws_batch_delivery::unclaimed";
+
+/// The entries of a spool, on disk.
+pub const SPOOL: &str = "aws_batch_delivery::spool";
 
 /// What a target looks up before the first call.
 pub const LOOKUP: &str = "aws_batch_delivery::lookup";

@@ -64,6 +64,7 @@
 //! - [`Delivery`]: the same and everything else: reusable, for streams, for any [target](targets), and for [values](Values) of your
 //!   own types.
 //! - [`Producer`]: single entries from many tasks; [`Receipt`], [`Disposition`]: the result of one of them.
+//! - `spool`: the same, but each entry is on disk first, and survives a crash and an outage of hours.
 //! - [`DeliveryOptions`]: pace, concurrency and time limits.
 //! - [`Report`], [`DeliveryError`], [`Undelivered`], [`Cause`]: the result of a delivery.
 //! - [`Progress`]: live figures.
@@ -89,6 +90,7 @@
 //! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
 //! | `s3-offload` | no | `SqsQueue::oversize`: messages that are too large for SQS are sent through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
+//! | `spool` | no | `Delivery::spooled`: entries that are on disk before they are delivered |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
 //!
@@ -146,6 +148,8 @@ mod report;
 mod shutdown;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 pub mod sources;
+#[cfg(feature = "spool")]
+pub mod spool;
 mod sync;
 pub mod targets;
 mod time_limit;

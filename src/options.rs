@@ -357,6 +357,14 @@ impl DeliveryOptions {
         self
     }
 
+    /// The same options for entries that are on disk: they wait as long as it takes.
+    #[cfg(feature = "spool")]
+    pub(crate) fn without_giving_up(mut self) -> Self {
+        self.give_up_after = Some(Duration::MAX);
+        self.retries = None;
+        self
+    }
+
     /// Tells that the service is back: waiting entries leave at once and their delays start over, in all deliveries that
     /// share the strategy. Earlier attempts still count. Entries in flight are not affected.
     ///

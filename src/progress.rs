@@ -9,7 +9,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::mark::{Mark, Marks};
+#[cfg(feature = "spool")]
+pub(crate) use self::mark::Mark;
+#[cfg(not(feature = "spool"))]
+use self::mark::Mark;
+use self::mark::Marks;
 use crate::backoff::PaceSnapshot;
 use crate::pace::Gate;
 

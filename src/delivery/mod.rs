@@ -9,6 +9,8 @@ mod messages;
 mod reads;
 #[cfg(feature = "_service")]
 mod services;
+#[cfg(feature = "spool")]
+mod spooled;
 mod values;
 
 use std::convert::Infallible;

@@ -79,7 +79,7 @@ impl<E> Handling<E> {
     }
 
     /// The delivery ends early: the time of handlers is limited from now on.
-    pub(super) fn ends_early(&self) {
+    pub(crate) fn ends_early(&self) {
         self.limit.send_if_modified(|limit| {
             let is_new = limit.is_none();
             limit.get_or_insert_with(|| {
@@ -96,7 +96,7 @@ impl<E> Handling<E> {
     }
 
     /// Reports that an entry was delivered or superseded, or that its condition does not hold.
-    pub(super) fn resolve(&self, entry: &E, position: u64, disposition: &Disposition) {
+    pub(crate) fn resolve(&self, entry: &E, position: u64, disposition: &Disposition) {
         if let Some(delivered) = &self.handlers.delivered
             && !self.delivered_panicked.load(Relaxed)
         {

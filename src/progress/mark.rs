@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The settled positions of one delivery.
 #[derive(Debug, Default)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// All entries before this position are settled.
     until: AtomicU64,
     /// The settled positions after it in runs, by their first position. Between two runs is at least one entry that is not
@@ -16,8 +16,25 @@ pub(super) struct Mark {
 }
 
 impl Mark {
+    /// Begins at this position, before which nothing is left to do.
+    #[cfg(feature = "spool")]
+    pub(crate) fn at(position: u64) -> Self {
+        Self {
+            until: AtomicU64::new(position),
+            ahead: Mutex::default(),
+        }
+    }
+
+    /// Whether the entry at this position is settled.
+    #[cfg(feature = "spool")]
+    pub(crate) fn has(&self, position: u64) -> bool {
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = ahead.range(..=position).next_back();
+        position < self.until() || before.is_some_and(|(_, run)| run.contains(&position))
+    }
+
     /// The entries at these positions, none of which was settled before, are settled.
-    pub(super) fn settle(&self, mut run: Range<u64>) {
+    pub(crate) fn settle(&self, mut run: Range<u64>) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(next) = ahead.remove(&run.end) {
             run.end = next.end;
@@ -32,7 +49,7 @@ impl Mark {
         }
     }
 
-    pub(super) fn until(&self) -> u64 {
+    pub(crate) fn until(&self) -> u64 {
         self.until.load(Relaxed)
     }
 }

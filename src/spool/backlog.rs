@@ -1,0 +1,191 @@
+//! The entries on disk as the input of a delivery.
+
+use std::any::type_name;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use tokio::time::sleep;
+use tracing::warn;
+
+use super::error::SpoolError;
+use super::pending::Pending;
+use super::settlement::Settlement;
+use super::shelf::Shelf;
+use super::store::{Refusal, StoredEntry};
+use crate::engine::{Confirmation, Incoming, Input};
+use crate::events::SPOOL;
+use crate::fault::Fault;
+use crate::handlers::Handling;
+
+/// Entries that are read from the disk at a time.
+const AT_A_TIME: usize = 1_000;
+
+/// The bytes of entries that are read at a time, unless the first has more.
+const BYTES_AT_A_TIME: usize = 1 << 20;
+
+/// How long after an error the disk is read again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The entries on disk from the first that is not settled, as far as the window reaches. They end only with the delivery.
+pub(super) struct Backlog<V> {
+    shelf: Shelf,
+    settlement: Arc<Settlement>,
+    handling: Option<Arc<Handling<V>>>,
+    read: VecDeque<StoredEntry>,
+    reading: Option<BoxFuture<'static, Read>>,
+    /// The first entry that was not read from the disk.
+    next: u64,
+    /// Whether the last attempt to read has failed.
+    is_failing: bool,
+}
+
+/// What was read before this number.
+struct Read {
+    end: u64,
+    entries: Result<Vec<StoredEntry>, SpoolError>,
+}
+
+impl<V> Backlog<V> {
+    pub(super) fn new(shelf: Shelf, settlement: Arc<Settlement>, handling: Option<Arc<Handling<V>>>) -> Self {
+        Self {
+            next: settlement.until(),
+            shelf,
+            settlement,
+            handling,
+            read: VecDeque::new(),
+            reading: None,
+            is_failing: false,
+        }
+    }
+
+    /// Reads more entries from the disk.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.reading.is_none() {
+            let (from, end) = (self.next, self.settlement.readable_until(context.waker()));
+            if from >= end {
+                return Poll::Pending;
+            }
+            let (shelf, pause) = (self.shelf.clone(), self.is_failing.then(|| sleep(PAUSE)));
+            self.reading = Some(
+                async move {
+                    if let Some(pause) = pause {
+                        pause.await;
+                    }
+                    let entries = shelf.with(move |store| store.read(from, end, AT_A_TIME, BYTES_AT_A_TIME));
+                    let entries = entries.await;
+                    Read { end, entries }
+                }
+                .boxed(),
+            );
+        }
+        let Some(reading) = &mut self.reading else {
+            return Poll::Pending;
+        };
+        let Read { end, entries } = ready!(reading.poll_unpin(context));
+        self.reading = None;
+        match entries {
+            Ok(entries) => {
+                self.is_failing = false;
+                self.took(entries, end);
+            }
+            Err(error) => {
+                if !self.is_failing {
+                    warn!(target: SPOOL, error = error.to_string(), "the spool could not be read; it is tried again");
+                }
+                self.is_failing = true;
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// These are all entries before `end`, or as many as are read at a time.
+    fn took(&mut self, entries: Vec<StoredEntry>, end: u64) {
+        let bytes: usize = entries.iter().map(|entry| entry.json.len()).sum();
+        let are_all = entries.len() < AT_A_TIME && bytes < BYTES_AT_A_TIME;
+        let end = match entries.last() {
+            Some(last) if !are_all => last.number + 1,
+            _ => end,
+        };
+        let mut expected = self.next;
+        let mut missing = Vec::new();
+        for entry in &entries {
+            if entry.number > expected {
+                missing.push(expected..entry.number);
+            }
+            expected = entry.number + 1;
+        }
+        missing.push(expected..end);
+        self.settlement.read(self.next..end, missing);
+        self.read.extend(entries);
+        self.next = end;
+    }
+}
+
+impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
+    /// The entry for the delivery. `None` if there is nothing to deliver.
+    fn incoming(&self, entry: &StoredEntry) -> Option<Incoming<V>> {
+        let number = entry.number;
+        if self.settlement.is_settled(number) {
+            return None;
+        }
+        match serde_json::from_slice(&entry.json) {
+            Ok(value) => Some(Incoming {
+                entry: value,
+                position: number,
+                confirmation: Some(Confirmation::to(Pending {
+                    number,
+                    settlement: Arc::clone(&self.settlement),
+                    handling: self.handling.clone(),
+                })),
+                handed_over: None,
+            }),
+            Err(error) => {
+                // The message of the error may quote the entry.
+                let (line, column) = (error.line(), error.column());
+                let of = type_name::<V>();
+                let cause = format!("what was spooled cannot be read as a {of}, at line {line} column {column}");
+                warn!(target: SPOOL, cause, "an entry of the spool is no longer of the type of the delivery; it is kept as refused");
+                self.settlement.refuse(Refusal { number, cause });
+                None
+            }
+        }
+    }
+}
+
+impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
+    type Entry = V;
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<V>>> {
+        loop {
+            while let Some(entry) = self.read.pop_front() {
+                if let Some(incoming) = self.incoming(&entry) {
+                    return Poll::Ready(Some(incoming));
+                }
+            }
+            ready!(self.poll_read(context));
+        }
+    }
+
+    fn known(&self) -> usize {
+        self.read.len()
+    }
+
+    fn hurried(&self) -> u64 {
+        self.settlement.hurried_until()
+    }
+
+    fn stop(&self) -> Option<Fault> {
+        self.handling.as_ref()?.fault()
+    }
+
+    fn ends_early(&self) {
+        if let Some(handling) = &self.handling {
+            handling.ends_early();
+        }
+    }
+}

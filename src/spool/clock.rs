@@ -1,0 +1,14 @@
+//! The clock of the system, which goes on between two runs of a program.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// How long ago that was; zero if the clock was set back since.
+pub(super) fn age(milliseconds: i64) -> Duration {
+    Duration::from_millis(u64::try_from(now().saturating_sub(milliseconds)).unwrap_or(0))
+}

@@ -1,0 +1,156 @@
+//! The folder of a spool, for programs that do not know the type of its entries.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::clock::age;
+use super::error::SpoolError;
+use super::report::SpoolFigures;
+use super::store::{self, Kind, Store, StoredEntry};
+
+/// The bytes of entries that are read at a time, unless the first has more.
+const BYTES: usize = 4 << 20;
+
+/// The folder of a spool whose entries are not delivered at the moment, for programs that do not know the type of its entries: to look
+/// into it, and to move entries elsewhere.
+///
+/// ```no_run
+/// # use aws_batch_delivery::spool::{SpoolError, SpoolFolder};
+/// # fn keep(json: &[u8]) {}
+/// # fn main() -> Result<(), SpoolError> {
+/// let mut folder = SpoolFolder::open("/var/lib/orders")?;
+/// while let Some(last) = {
+///     let refused = folder.refused(1_000)?;
+///     refused.iter().for_each(|entry| keep(&entry.json));
+///     refused.last().map(|entry| entry.number)
+/// } {
+///     folder.remove_refused(last)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The functions read and write files, and block.
+#[derive(Debug)]
+pub struct SpoolFolder {
+    store: Store,
+}
+
+/// An entry of a spool.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpooledEntry {
+    /// Its number, from 0 for the first one of the folder. Later entries have larger ones.
+    pub number: u64,
+    /// When it was handed over.
+    pub spooled_at: SystemTime,
+    /// The JSON of the value.
+    pub json: Vec<u8>,
+    /// Why it was refused, if it was.
+    pub cause: Option<String>,
+}
+
+impl SpoolFolder {
+    /// Opens the folder of a spool for this process alone.
+    ///
+    /// # Errors
+    /// When there is no spool in it, when it is in use, and when it cannot be read.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, SpoolError> {
+        let folder = known(folder.as_ref())?;
+        Ok(Self {
+            store: Store::open(&folder)?,
+        })
+    }
+
+    /// What is in a folder, which may be in use.
+    ///
+    /// # Errors
+    /// When there is no spool in it, and when it cannot be read.
+    pub fn inspect(folder: impl AsRef<Path>) -> Result<SpoolFigures, SpoolError> {
+        let folder = known(folder.as_ref())?;
+        let (totals, first) = store::inspect(&folder)?;
+        Ok(SpoolFigures {
+            entries: totals.entries,
+            refused: totals.refused,
+            bytes: totals.bytes,
+            oldest: first.map(|(_, spooled_at)| age(spooled_at)),
+        })
+    }
+
+    /// The first entries that are to be delivered, in their order: at most so many, and 4 MiB of them.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn entries(&self, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
+        self.look(Kind::Waiting, at_most)
+    }
+
+    /// The first entries that were refused for good, in the order in which they were handed over: at most so many, and 4 MiB of them.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn refused(&self, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
+        self.look(Kind::Refused, at_most)
+    }
+
+    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, also after a loss of power.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn remove_entries(&mut self, last: u64) -> Result<(), SpoolError> {
+        self.store.remove(Kind::Waiting, last.saturating_add(1)).map(drop)
+    }
+
+    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, also after a loss of power.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn remove_refused(&mut self, last: u64) -> Result<(), SpoolError> {
+        self.store.remove(Kind::Refused, last.saturating_add(1)).map(drop)
+    }
+
+    /// Gives the space of removed entries back to the file system.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn close(self) -> Result<(), SpoolError> {
+        self.store.close()
+    }
+
+    fn look(&self, kind: Kind, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
+        let stored = self.store.look(kind, 0, at_most, BYTES)?;
+        Ok(stored.into_iter().map(SpooledEntry::of).collect())
+    }
+}
+
+impl SpooledEntry {
+    fn of(stored: StoredEntry) -> Self {
+        let milliseconds = u64::try_from(stored.spooled_at).unwrap_or(0);
+        Self {
+            number: stored.number,
+            spooled_at: UNIX_EPOCH + Duration::from_millis(milliseconds),
+            json: stored.json,
+            cause: stored.cause,
+        }
+    }
+}
+
+impl std::fmt::Debug for SpooledEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SpooledEntry")
+            .field("number", &self.number)
+            .field("spooled_at", &self.spooled_at)
+            .field("cause", &self.cause)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The folder, if there is a spool in it: to look for one creates none.
+fn known(folder: &Path) -> Result<PathBuf, SpoolError> {
+    if store::is_there(folder) {
+        return Ok(folder.to_owned());
+    }
+    Err(SpoolError::Unknown {
+        folder: folder.to_owned(),
+    })
+}

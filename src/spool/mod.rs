@@ -1,0 +1,323 @@
+//! Entries that are on disk before they are delivered.
+//!
+//! A [`Producer`](crate::Producer) keeps its entries in memory: a process that is killed loses them, and during an outage of hours they
+//! have no place to wait. A [`Spool`] writes each entry to disk before it acknowledges it, and delivers it from there.
+//!
+//! ```no_run
+//! # use aws_batch_delivery::{Delivery, spool::{SpoolError, SpoolOptions}};
+//! # #[derive(serde::Serialize, serde::Deserialize)]
+//! # struct Order { id: String }
+//! # async fn example(table: Delivery<impl aws_batch_delivery::targets::BatchTarget, aws_batch_delivery::Values<Order>>, order: Order)
+//! # -> Result<(), SpoolError> {
+//! // It begins with what an earlier process has left.
+//! let orders = table.spooled(SpoolOptions::at("/var/lib/orders")).await?;
+//!
+//! // In each of many tasks: on disk when it returns.
+//! orders.enqueue(&order).await?;
+//!
+//! // In the end: what is not delivered stays on disk.
+//! let report = orders.close().await?;
+//! println!("{report}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What becomes of an entry
+//! - **Acknowledged.** When [`enqueue`](Spool::enqueue) returns `Ok`, the entry is on disk, as durable as the [`SyncPolicy`] says. From
+//!   then on it is delivered, or it is in the folder.
+//! - **In order.** Entries are read in the order in which they were acknowledged, across restarts. Writes of one key and messages of one
+//!   group arrive in it.
+//! - **At least once.** Entries that are settled are removed from the folder up to the first one that is not, at least once a second. After
+//!   a crash the rest is sent again: at most a [window](SpoolOptions::window) of entries that were delivered already, in their order, so
+//!   that a value that is sent again is followed by the newer ones of its key. A close leaves nothing that was delivered.
+//! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
+//!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. When the
+//!   delivery [stops](crate::Cause::Stopped), for example because the queue does not exist, it is tried again after 1 s, and later once
+//!   a minute.
+//! - **Refused for good.** An entry that the service refuses or would refuse is given to the
+//!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without one, or if it fails, the entry is kept in the folder, apart
+//!   from the others and with its cause, where [`SpoolFolder`] finds it. An entry whose condition does not hold is settled.
+//!
+//! # In the folder
+//! A file of SQLite, `spool.sqlite3`, with the JSON of each value. It is not larger than its
+//! [limit](SpoolOptions::max_bytes), and needs some megabytes of memory, however many entries wait. The folder must be on a local
+//! file system.
+
+mod backlog;
+mod clock;
+mod delivering;
+mod error;
+mod folder;
+mod options;
+mod pending;
+mod report;
+mod room;
+mod settlement;
+mod shelf;
+mod store;
+mod writer;
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::{info, warn};
+
+pub use self::error::SpoolError;
+pub use self::folder::{SpoolFolder, SpooledEntry};
+pub use self::options::{Full, SpoolOptions, SyncPolicy};
+pub use self::report::{SpoolFigures, SpoolReport};
+use self::room::Room;
+use self::settlement::Settlement;
+use self::shelf::Shelf;
+use self::store::{NewEntry, Store, cost};
+use self::writer::{Request, Writer};
+use crate::delivery::Contents;
+use crate::events::SPOOL;
+use crate::handlers::Handlers;
+use crate::invalid::ConversionError;
+use crate::options::DeliveryOptions;
+use crate::shutdown::joined;
+use crate::targets::BatchTarget;
+use crate::time_limit::within;
+
+/// Writes single entries that many tasks hand over to disk, and delivers them from there.
+///
+/// It is made by [`Delivery::spooled`](crate::Delivery::spooled); the [module](self) says what it guarantees. A clone is the same
+/// spool. When all clones are dropped, it is closed as by [`close`](Self::close), in the background.
+pub struct Spool<V> {
+    shared: Arc<Shared>,
+    values: PhantomData<fn(V)>,
+}
+
+struct Shared {
+    shelf: Shelf,
+    requests: UnboundedSender<Request>,
+    room: Arc<Room>,
+    settlement: Arc<Settlement>,
+    options: SpoolOptions,
+    /// How long an entry waits for room.
+    patience: Duration,
+    completion: Mutex<Completion>,
+    /// Ends the delivery.
+    end: CancellationToken,
+    _ends_with_the_last: DropGuard,
+}
+
+enum Completion {
+    Running(JoinHandle<Result<SpoolReport, SpoolError>>),
+    Ended(Result<SpoolReport, SpoolError>),
+}
+
+impl<V> Clone for Spool<V> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            values: PhantomData,
+        }
+    }
+}
+
+impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
+    /// Opens the folder, and starts to deliver what is in it, as tasks of the current runtime.
+    pub(crate) async fn start<T: BatchTarget, C: Contents<T, Value = V>>(
+        target: &Arc<T>,
+        conversion: &C::Conversion,
+        handlers: &Handlers<V>,
+        delivery: DeliveryOptions,
+        options: SpoolOptions,
+    ) -> Result<Self, SpoolError> {
+        let folder = options.folder.clone();
+        let shelf = Shelf::open(move || Store::open(&folder)).await?;
+        let (totals, first) = shelf.with(|store| Ok((store.totals(), store.first()?))).await?;
+        let first = first.map_or(totals.next, |(number, _)| number);
+        if totals.entries > 0 {
+            let (entries, bytes) = (totals.entries, totals.bytes);
+            info!(target: SPOOL, entries, bytes, "the spool begins with the entries that were left");
+        }
+        let room = Arc::new(Room::new(options.max_bytes, totals.bytes));
+        let settlement = Arc::new(Settlement::new(first, totals.next, options.window));
+        let (requests, received) = unbounded_channel();
+        let writer = Writer::new(
+            shelf.clone(),
+            received,
+            Arc::clone(&room),
+            Arc::clone(&settlement),
+            options.sync,
+            totals,
+        );
+        let end = delivery.cancellation.child_token();
+        let patience = delivery.clone().for_producer().patience();
+        let of_delivery = delivery.without_giving_up().cancellation(end.clone());
+        let delivering = delivering::deliver::<T, C>(
+            Arc::clone(target),
+            conversion.clone(),
+            handlers.clone(),
+            shelf.clone(),
+            Arc::clone(&settlement),
+            of_delivery,
+        );
+        let close = (requests.clone(), Arc::clone(&room));
+        let running = tokio::spawn(async move {
+            let writer = tokio::spawn(writer.run());
+            let report = joined(tokio::spawn(delivering).await).await;
+            let (requests, room) = close;
+            room.close();
+            // The writer ends with this request alone.
+            let _ = requests.send(Request::Close);
+            let (totals, dropped) = joined(writer.await).await?;
+            let report = SpoolReport {
+                report,
+                left: totals.entries,
+                refused: totals.refused,
+                dropped,
+            };
+            let (delivered, left, refused) = (report.report.delivered, report.left, report.refused);
+            info!(target: SPOOL, delivered, left, refused, dropped, "the spool is closed");
+            Ok(report)
+        });
+        Ok(Self {
+            shared: Arc::new(Shared {
+                shelf,
+                requests,
+                room,
+                settlement,
+                options,
+                patience,
+                completion: Mutex::new(Completion::Running(running)),
+                _ends_with_the_last: end.clone().drop_guard(),
+                end,
+            }),
+            values: PhantomData,
+        })
+    }
+
+    /// Writes an entry to disk, and waits until it is there, as durable as the [`SyncPolicy`] says. Entries that one task hands over
+    /// one after the other are delivered in that order.
+    ///
+    /// If the future is dropped before it has returned, the entry may be in the spool or not.
+    ///
+    /// # Errors
+    /// When the spool has no room for as long as [`give_up_after`](DeliveryOptions::give_up_after) allows, 1 minute by default, when
+    /// the disk fails, when the value cannot be serialized, and when the spool is closed. The value is not acknowledged then.
+    pub async fn enqueue(&self, value: &V) -> Result<(), SpoolError> {
+        let json = serde_json::to_string(value).map_err(|error| SpoolError::Unserializable {
+            type_name: type_name::<V>(),
+            error: ConversionError::new(error),
+        })?;
+        let Shared { room, options, .. } = &*self.shared;
+        let (bytes, limit) = (cost(json.len()), options.max_bytes);
+        if bytes > limit || u32::try_from(bytes).is_err() {
+            return Err(SpoolError::TooLarge { bytes, limit });
+        }
+        if options.full == Full::DropOldest && !room.has(bytes) {
+            self.request(Request::MakeRoom(bytes))?;
+        }
+        let place = match within(self.shared.patience, pin!(room.place(bytes, json.len()))).await {
+            Some(place) => place.map_err(|_| SpoolError::Closed)?,
+            None => {
+                return Err(SpoolError::Full {
+                    bytes,
+                    limit,
+                    waited: self.shared.patience,
+                });
+            }
+        };
+        let spooled_at = clock::now();
+        let (written, answer) = oneshot::channel();
+        self.request(Request::Write {
+            entry: NewEntry { spooled_at, json },
+            place,
+            written,
+        })?;
+        // The writer answers each request that it has received.
+        answer.await.unwrap_or(Err(SpoolError::Closed))
+    }
+
+    /// Sends what was acknowledged so far without waiting for more, and waits until all of it is settled. During an outage that takes
+    /// as long as the outage.
+    ///
+    /// Returns at once when the spool is closed.
+    pub async fn flush(&self) {
+        let end = self.shared.settlement.hurry();
+        tokio::select! {
+            () = self.shared.settlement.settled_until(end) => {}
+            () = self.shared.end.cancelled() => {}
+        }
+    }
+
+    /// What is in the spool.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, and when the spool is closed.
+    pub async fn figures(&self) -> Result<SpoolFigures, SpoolError> {
+        let (totals, first) = self
+            .shared
+            .shelf
+            .with(|store| Ok((store.totals(), store.first()?)))
+            .await?;
+        Ok(SpoolFigures {
+            entries: totals.entries,
+            refused: totals.refused,
+            bytes: totals.bytes,
+            oldest: first.map(|(_, spooled_at)| clock::age(spooled_at)),
+        })
+    }
+
+    /// Accepts no more entries, stops the delivery, and leaves what is not delivered in the folder, for the next spool. Calls in flight
+    /// have the [`grace`](DeliveryOptions::grace) period, so it returns within three of them and the time of one write.
+    ///
+    /// To deliver what is left first, call [`flush`](Self::flush) or [`close_within`](Self::close_within). Closing again returns the
+    /// same.
+    ///
+    /// # Errors
+    /// When the folder could not be written. Entries that were acknowledged are in it nevertheless.
+    pub async fn close(&self) -> Result<SpoolReport, SpoolError> {
+        self.shared.room.close();
+        self.shared.end.cancel();
+        let mut completion = self.shared.completion.lock().await;
+        let result = match &mut *completion {
+            Completion::Ended(result) => return result.clone(),
+            Completion::Running(running) => joined(running.await).await,
+        };
+        if let Err(error) = &result {
+            warn!(target: SPOOL, error = error.to_string(), "the spool could not be closed in order");
+        }
+        *completion = Completion::Ended(result.clone());
+        result
+    }
+
+    /// Closes as [`close`](Self::close) does, but first delivers for at most `time` what was acknowledged.
+    ///
+    /// # Errors
+    /// As [`close`](Self::close).
+    pub async fn close_within(&self, time: Duration) -> Result<SpoolReport, SpoolError> {
+        // Whoever waits for room gets none any more.
+        self.shared.room.close();
+        // What is not delivered within the time stays on disk.
+        let _ = within(time, pin!(self.flush())).await;
+        self.close().await
+    }
+
+    fn request(&self, request: Request) -> Result<(), SpoolError> {
+        self.shared.requests.send(request).map_err(|_| SpoolError::Closed)
+    }
+}
+
+impl<V> fmt::Debug for Spool<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spool")
+            .field("folder", &self.shared.options.folder)
+            .field("closed", &self.shared.requests.is_closed())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,55 @@
+//! An entry that a delivery has read.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::settlement::Settlement;
+use super::store::Refusal;
+use crate::disposition::Disposition;
+use crate::engine::Confirms;
+use crate::handlers::Handling;
+use crate::report::Undelivered;
+
+/// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
+/// for good. Otherwise it stays in the spool.
+pub(super) struct Pending<V> {
+    pub(super) number: u64,
+    pub(super) settlement: Arc<Settlement>,
+    pub(super) handling: Option<Arc<Handling<V>>>,
+}
+
+impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
+    fn resolve(self: Box<Self>, value: &V, disposition: Disposition) {
+        if let Some(handling) = &self.handling {
+            handling.resolve(value, self.number, &disposition);
+        }
+        self.settlement.settle(self.number..self.number + 1);
+    }
+
+    fn hand_back(self: Box<Self>, undelivered: Undelivered<V>) -> BoxFuture<'static, Option<Undelivered<V>>> {
+        async move {
+            let Self {
+                number,
+                settlement,
+                handling,
+            } = *self;
+            if undelivered.cause.is_permanent() {
+                let cause = undelivered.cause.to_string();
+                let left = match handling {
+                    Some(handling) => handling.hand_back(undelivered).await,
+                    None => Some(undelivered),
+                };
+                if left.is_none() {
+                    settlement.handled(number);
+                } else {
+                    settlement.refuse(Refusal { number, cause });
+                }
+            }
+            // Whatever became of it, it is in no other place that returns it.
+            None
+        }
+        .boxed()
+    }
+}

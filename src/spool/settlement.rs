@@ -1,0 +1,274 @@
+//! What is settled, what of that is on disk, and how far the delivery may go.
+
+use std::mem::take;
+use std::ops::Range;
+use std::sync::PoisonError;
+use std::task::Waker;
+
+use futures::task::AtomicWaker;
+use tokio::sync::{Notify, watch};
+
+use super::store::Refusal;
+use crate::progress::Mark;
+use crate::sync::{Mutex, MutexGuard};
+
+/// The removals of a window are written in so many parts, so that it need not be full before it moves.
+const PARTS: u64 = 4;
+
+/// What is settled, what of that is on disk, and how far the delivery may go.
+///
+/// Entries are counted from 0 on, for as long as the folder exists. Only the entries before the first one that is not settled are
+/// removed from the folder. So after a crash all that may have been sent is sent again in its order, and an old value that is sent
+/// again is followed by each newer one.
+#[derive(Debug)]
+pub(super) struct Settlement {
+    state: Mutex<State>,
+    /// How many entries may be sent that are still on disk.
+    window: u64,
+    /// Something is to be written.
+    changed: Notify,
+    /// Wakes the delivery when it may read more.
+    reader: AtomicWaker,
+    /// All entries before it are settled.
+    until: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    mark: Mark,
+    /// All entries before this one are removed from the disk.
+    removed_until: u64,
+    /// Entries that were refused and are not marked so on disk.
+    refusals: Vec<Refusal>,
+    /// How many entries are settled without being delivered, because of the entries themselves.
+    undelivered: u64,
+    /// The number of the next new entry.
+    end: u64,
+    /// Entries before this one were read by a delivery.
+    seen_until: u64,
+    /// Entries before this one do not linger.
+    hurried_until: u64,
+}
+
+/// What is to be written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unwritten {
+    pub(super) settled_until: u64,
+    pub(super) refusals: Vec<Refusal>,
+    /// Whether a part of the window waits for it.
+    pub(super) is_urgent: bool,
+}
+
+impl Settlement {
+    /// For a folder with the entries from `first` on and before `end`.
+    pub(super) fn new(first: u64, end: u64, window: usize) -> Self {
+        Self {
+            state: Mutex::new(State {
+                mark: Mark::at(first),
+                removed_until: first,
+                refusals: Vec::new(),
+                undelivered: 0,
+                end,
+                seen_until: first,
+                hurried_until: 0,
+            }),
+            window: window as u64,
+            changed: Notify::new(),
+            reader: AtomicWaker::new(),
+            until: watch::Sender::new(first),
+        }
+    }
+
+    /// These entries are settled.
+    pub(super) fn settle(&self, entries: Range<u64>) {
+        let state = self.state();
+        state.mark.settle(entries);
+        self.settled(&state);
+    }
+
+    /// The entry is refused for good, and a handler has it.
+    pub(super) fn handled(&self, number: u64) {
+        self.state().undelivered += 1;
+        self.settle(number..number + 1);
+    }
+
+    /// The entry is refused for good, and is to be kept apart.
+    pub(super) fn refuse(&self, refusal: Refusal) {
+        let mut state = self.state();
+        let number = refusal.number;
+        state.refusals.push(refusal);
+        state.undelivered += 1;
+        state.mark.settle(number..number + 1);
+        self.settled(&state);
+    }
+
+    /// How many entries are settled without being delivered, because of the entries themselves.
+    pub(super) fn undelivered(&self) -> u64 {
+        self.state().undelivered
+    }
+
+    fn settled(&self, state: &State) {
+        let until = state.mark.until();
+        self.until
+            .send_if_modified(|before| std::mem::replace(before, until) != until);
+        self.changed.notify_one();
+    }
+
+    /// Whether this entry, which is on disk, is settled.
+    pub(super) fn is_settled(&self, number: u64) -> bool {
+        self.state().mark.has(number)
+    }
+
+    /// A delivery has read all entries there are in this range, and these are not there.
+    pub(super) fn read(&self, range: Range<u64>, missing: impl IntoIterator<Item = Range<u64>>) {
+        let mut state = self.state();
+        let seen_until = state.seen_until;
+        for gap in missing {
+            // What was read before is missing because it was refused, and is settled.
+            let gap = gap.start.max(seen_until)..gap.end;
+            if !gap.is_empty() {
+                state.mark.settle(gap);
+            }
+        }
+        state.seen_until = seen_until.max(range.end);
+        self.settled(&state);
+    }
+
+    /// The first entry that is not settled, with which a delivery begins.
+    pub(super) fn until(&self) -> u64 {
+        self.state().mark.until()
+    }
+
+    /// Waits until all entries before this one are settled.
+    pub(super) async fn settled_until(&self, end: u64) {
+        // The sender is part of this.
+        let _ = self.until.subscribe().wait_for(|until| *until >= end).await;
+    }
+
+    /// Before which entry the delivery may read now. Wakes it when that is more.
+    pub(super) fn readable_until(&self, waker: &Waker) -> u64 {
+        self.reader.register(waker);
+        let state = self.state();
+        state.end.min(state.removed_until + self.window)
+    }
+
+    pub(super) fn hurried_until(&self) -> u64 {
+        self.state().hurried_until
+    }
+
+    /// The entries so far do not linger. Returns the number of the next one.
+    pub(super) fn hurry(&self) -> u64 {
+        let mut state = self.state();
+        state.hurried_until = state.end;
+        let end = state.end;
+        drop(state);
+        self.reader.wake();
+        end
+    }
+
+    /// Entries before this number are on disk.
+    pub(super) fn spooled_until(&self, end: u64) {
+        self.state().end = end;
+        self.reader.wake();
+    }
+
+    /// Waits until something has changed.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// What is to be written; `None` if that is nothing.
+    pub(super) fn unwritten(&self) -> Option<Unwritten> {
+        let state = self.state();
+        let until = state.mark.until();
+        let ahead = until - state.removed_until + state.refusals.len() as u64;
+        (ahead > 0).then(|| Unwritten {
+            settled_until: until,
+            refusals: state.refusals.clone(),
+            is_urgent: ahead * PARTS >= self.window,
+        })
+    }
+
+    /// This was written.
+    pub(super) fn written(&self, written: &Unwritten) {
+        let mut state = self.state();
+        state.removed_until = state.removed_until.max(written.settled_until);
+        let refusals = take(&mut state.refusals);
+        state.refusals = refusals.into_iter().skip(written.refusals.len()).collect();
+        drop(state);
+        self.reader.wake();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use futures::task::noop_waker_ref;
+
+    use super::*;
+
+    fn refusal(number: u64) -> Refusal {
+        Refusal {
+            number,
+            cause: "refused".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_delivery_reads_a_window_beyond_what_is_removed_from_the_disk() {
+        let settlement = Settlement::new(10, 100, 8);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 18);
+        settlement.settle(11..14);
+        assert!(settlement.unwritten().is_none(), "an earlier entry is not settled");
+        settlement.settle(10..11);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 18);
+        let unwritten = settlement.unwritten().unwrap();
+        assert_eq!((unwritten.settled_until, unwritten.is_urgent), (14, true));
+        settlement.written(&unwritten);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 22);
+        assert!(settlement.unwritten().is_none());
+    }
+
+    #[test]
+    fn it_reads_no_further_than_there_are_entries() {
+        let settlement = Settlement::new(0, 3, 8);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 3);
+        settlement.spooled_until(5);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 5);
+    }
+
+    #[test]
+    fn a_refused_entry_does_not_hold_the_mark() {
+        let settlement = Settlement::new(0, 10, 100);
+        settlement.refuse(refusal(1));
+        assert_eq!(settlement.unwritten().unwrap().refusals.len(), 1);
+        settlement.settle(0..1);
+        let unwritten = settlement.unwritten().unwrap();
+        assert_eq!((unwritten.settled_until, unwritten.is_urgent), (2, false));
+        settlement.refuse(refusal(2));
+        settlement.written(&unwritten);
+        let later = settlement.unwritten().unwrap();
+        assert_eq!((later.settled_until, later.refusals[0].number), (3, 2));
+    }
+
+    #[test]
+    fn entries_that_are_missing_hold_the_mark_neither_before_nor_after_they_were_read() {
+        let settlement = Settlement::new(0, 10, 100);
+        // 2 to 4 were dropped.
+        settlement.read(0..6, [2..5]);
+        settlement.refuse(refusal(1));
+        settlement.settle(0..1);
+        assert_eq!(settlement.until(), 5);
+        assert!(settlement.is_settled(1) && !settlement.is_settled(5));
+        // The next delivery begins there, and finds no entry any more.
+        settlement.refuse(refusal(5));
+        settlement.read(5..10, [5..10]);
+        assert_eq!(settlement.until(), 10);
+        assert!(settlement.settled_until(10).now_or_never().is_some());
+        assert!(settlement.settled_until(11).now_or_never().is_none());
+    }
+}

@@ -1,0 +1,542 @@
+//! The entries on disk, in order.
+//!
+//! A file of SQLite with a write-ahead log. Each change is one transaction: after a kill or a loss of power it is there or not, and what
+//! a torn write has left in the log is recognized by its checksum and ignored. A full disk fails the transaction alone. Removed entries
+//! leave pages that later ones use, so the file grows no further than its entries, and the pages at its end go back to the file system.
+//!
+//! Of the others, `fjall` 3.1.13 does not open a folder whose last batch has lost a page within a value, as an unfinished write of the
+//! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
+//! the process is killed; `okaywal` and `yaque` have not been released for years.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+
+use super::error::SpoolError;
+
+/// The file of the entries.
+const FILE: &str = "spool.sqlite3";
+
+/// The log of changes that are not in it yet.
+const LOG: &str = "spool.sqlite3-wal";
+
+/// Locked as long as a spool is open.
+const LOCK: &str = "lock";
+
+/// Tells the file from other files of SQLite: `spol`.
+const APPLICATION: i32 = 0x7370_6f6c;
+
+/// The version of the tables.
+const FORMAT: i32 = 1;
+
+/// Before the tables: pages as large as those of memory and of file systems; a cache of 2 MiB; a log that is cut to 4 MiB after each
+/// time that it was longer; and on macOS a sync that reaches the device.
+const SETTINGS: &str = "
+    PRAGMA page_size = 4096;
+    PRAGMA auto_vacuum = INCREMENTAL;
+    PRAGMA journal_mode = WAL;
+    PRAGMA journal_size_limit = 4194304;
+    PRAGMA cache_size = -2048;
+    PRAGMA fullfsync = ON;
+";
+
+const TABLES: &str = "
+    CREATE TABLE entries (number INTEGER PRIMARY KEY, spooled_at INTEGER NOT NULL, entry TEXT NOT NULL);
+    CREATE TABLE refused (number INTEGER PRIMARY KEY, spooled_at INTEGER NOT NULL, entry TEXT NOT NULL, cause TEXT NOT NULL);
+    CREATE TABLE totals (next INTEGER NOT NULL, entries INTEGER NOT NULL, refused INTEGER NOT NULL, bytes INTEGER NOT NULL);
+    INSERT INTO totals VALUES (0, 0, 0, 0);
+";
+
+const PAGE: u64 = 4_096;
+
+/// What a row takes besides its text: number, time, lengths and its place in the page.
+const ROW: u64 = 24;
+
+/// What a row may take in a page. The rest of a longer one has pages of its own.
+const LONGEST_IN_PAGE: u64 = PAGE - 35;
+
+/// Free pages that are kept for later entries, 4 MiB.
+const SPARE_PAGES: i64 = 1_024;
+
+/// Pages that are given back to the file system at a time.
+const GIVEN_BACK: i64 = 1_024;
+
+/// What an entry with a text of this length takes on disk.
+pub(super) fn cost(length: usize) -> u64 {
+    let bytes = length as u64 + ROW;
+    if bytes <= LONGEST_IN_PAGE {
+        // As many as fit share a page.
+        PAGE / (PAGE / bytes)
+    } else {
+        // At least an eighth of a page stays in the page of the row.
+        bytes.next_multiple_of(PAGE) + PAGE / 8
+    }
+}
+
+/// An entry that is new.
+#[derive(Debug)]
+pub(super) struct NewEntry {
+    /// Milliseconds since 1970.
+    pub(super) spooled_at: i64,
+    pub(super) json: String,
+}
+
+/// An entry of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoredEntry {
+    pub(super) number: u64,
+    pub(super) spooled_at: i64,
+    /// Its JSON. A device may have changed it since.
+    pub(super) json: Vec<u8>,
+    /// Why it was refused, if it was.
+    pub(super) cause: Option<String>,
+}
+
+/// An entry that was refused for good.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    pub(super) number: u64,
+    pub(super) cause: String,
+}
+
+/// What is in the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// The number of the next entry.
+    pub(super) next: u64,
+    pub(super) entries: u64,
+    pub(super) refused: u64,
+    /// What all of them take.
+    pub(super) bytes: u64,
+}
+
+/// Changes that are made together.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    pub(super) new: Vec<NewEntry>,
+    pub(super) refusals: Vec<Refusal>,
+    /// All entries before this number are removed.
+    pub(super) settled_until: u64,
+}
+
+/// Which entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Waiting,
+    Refused,
+}
+
+/// The only connection that writes to the file.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    connection: Connection,
+    totals: Totals,
+    /// The first entry that was never read.
+    unread: u64,
+    /// Whether a commit waits for the device.
+    is_durable: bool,
+    /// Unlocks the folder when it is closed.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the folder, or creates it.
+    pub(super) fn open(folder: &Path) -> Result<Self, SpoolError> {
+        let lock = lock(folder)?;
+        let opened = open(folder, OpenFlags::default()).and_then(|connection| {
+            connection.execute_batch(SETTINGS)?;
+            let is_empty = version(&connection)? == (0, 0) && schema_entries(&connection)? == 0;
+            if is_empty {
+                create(&connection)?;
+            }
+            Ok(connection)
+        });
+        let connection = opened.map_err(|error| failure(folder, error))?;
+        let totals = known_totals(folder, &connection)?;
+        // The names of the new files.
+        sync_folder(folder).map_err(|error| SpoolError::storage(folder, error))?;
+        let first = first(&connection).map_err(|error| failure(folder, error))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            connection,
+            totals,
+            unread: first.map_or(totals.next, |(number, _)| number),
+            is_durable: false,
+            _lock: lock,
+        })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The number of the first entry, and when it was spooled.
+    pub(super) fn first(&self) -> Result<Option<(u64, i64)>, SpoolError> {
+        first(&self.connection).map_err(|error| self.failure(error))
+    }
+
+    /// Makes the changes, all or none. If it is `durable`, they survive a loss of power when it returns.
+    pub(super) fn apply(&mut self, change: &Change, durable: bool) -> Result<Totals, SpoolError> {
+        self.make_durable(durable)
+            .and_then(|()| self.changed(change))
+            .map_err(|error| self.failure(error))?;
+        Ok(self.totals)
+    }
+
+    /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
+    pub(super) fn read(
+        &mut self,
+        from: u64,
+        end: u64,
+        entries: usize,
+        bytes: usize,
+    ) -> Result<Vec<StoredEntry>, SpoolError> {
+        let read = read(&self.connection, Kind::Waiting, from, end, entries, bytes);
+        let read = read.map_err(|error| self.failure(error))?;
+        if let Some(last) = read.last() {
+            self.unread = self.unread.max(last.number + 1);
+        }
+        Ok(read)
+    }
+
+    /// The same of entries of one kind, which count as read no more than before.
+    pub(super) fn look(
+        &self,
+        kind: Kind,
+        from: u64,
+        entries: usize,
+        bytes: usize,
+    ) -> Result<Vec<StoredEntry>, SpoolError> {
+        let read = read(&self.connection, kind, from, u64::MAX, entries, bytes);
+        read.map_err(|error| self.failure(error))
+    }
+
+    /// Removes the oldest entries that were not read, until they free these bytes or none is left. Returns their number and what they
+    /// free.
+    pub(super) fn drop_oldest(&mut self, bytes: u64) -> Result<(u64, u64), SpoolError> {
+        let unread = self.unread;
+        let dropped = self.in_transaction(|transaction, totals| {
+            let (mut end, mut freed) = (unread, 0);
+            {
+                let mut oldest = transaction
+                    .prepare("SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number")?;
+                let mut rows = oldest.query([signed(unread)])?;
+                while freed < bytes
+                    && let Some(row) = rows.next()?
+                {
+                    end = unsigned(row.get(0)?) + 1;
+                    freed += cost(row.get(1)?);
+                }
+            }
+            let dropped = transaction.execute(
+                "DELETE FROM entries WHERE number >= ?1 AND number < ?2",
+                [signed(unread), signed(end)],
+            )?;
+            totals.entries = totals.entries.saturating_sub(dropped as u64);
+            totals.bytes = totals.bytes.saturating_sub(freed);
+            Ok((dropped as u64, freed))
+        });
+        dropped.map_err(|error| self.failure(error))
+    }
+
+    /// Removes the entries of one kind up to this one.
+    pub(super) fn remove(&mut self, kind: Kind, until: u64) -> Result<Totals, SpoolError> {
+        self.make_durable(true)
+            .and_then(|()| {
+                self.in_transaction(|transaction, totals| {
+                    let (removed, bytes) = removed(transaction, kind, until)?;
+                    let count = match kind {
+                        Kind::Waiting => &mut totals.entries,
+                        Kind::Refused => &mut totals.refused,
+                    };
+                    *count = count.saturating_sub(removed);
+                    totals.bytes = totals.bytes.saturating_sub(bytes);
+                    Ok(())
+                })
+            })
+            .map_err(|error| self.failure(error))?;
+        Ok(self.totals)
+    }
+
+    /// Gives free pages back to the file system, if they are many. Returns whether there may be more.
+    pub(super) fn shrink(&mut self) -> Result<bool, SpoolError> {
+        let shrink = || {
+            let free: i64 = self
+                .connection
+                .query_row("PRAGMA freelist_count", [], |row| row.get(0))?;
+            let more = free - SPARE_PAGES;
+            if more <= 0 {
+                return Ok(false);
+            }
+            let pages = more.min(GIVEN_BACK);
+            let mut vacuum = self
+                .connection
+                .prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
+            let mut steps = vacuum.query([])?;
+            while steps.next()?.is_some() {}
+            Ok(more > pages)
+        };
+        shrink().map_err(|error| failure(&self.folder, error))
+    }
+
+    /// The log of changes, to be synced while others are made.
+    pub(super) fn log(&self) -> Result<File, SpoolError> {
+        let log = File::options().write(true).open(self.folder.join(LOG));
+        log.map_err(|error| SpoolError::storage(&self.folder, error))
+    }
+
+    /// What is left after the last entry was removed is a small file without a log.
+    pub(super) fn close(mut self) -> Result<(), SpoolError> {
+        self.make_durable(true).map_err(|error| self.failure(error))?;
+        while self.shrink()? {}
+        let folder = self.folder;
+        self.connection.close().map_err(|(_, error)| failure(&folder, error))
+    }
+
+    /// Whether commits wait for the device from now on.
+    fn make_durable(&mut self, durable: bool) -> rusqlite::Result<()> {
+        if self.is_durable != durable {
+            let level = if durable { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", level)?;
+            self.is_durable = durable;
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, change: &Change) -> rusqlite::Result<()> {
+        self.in_transaction(|transaction, totals| {
+            if !change.new.is_empty() {
+                let mut insert = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
+                for new in &change.new {
+                    insert.execute(params![signed(totals.next), new.spooled_at, new.json])?;
+                    totals.next += 1;
+                    totals.entries += 1;
+                    totals.bytes += cost(new.json.len());
+                }
+            }
+            if !change.refusals.is_empty() {
+                let mut keep = transaction.prepare(
+                    "INSERT INTO refused SELECT number, spooled_at, entry, ?2 FROM entries WHERE number = ?1
+                     RETURNING octet_length(entry)",
+                )?;
+                let mut remove = transaction.prepare("DELETE FROM entries WHERE number = ?1")?;
+                for Refusal { number, cause } in &change.refusals {
+                    let mut kept = keep.query(params![signed(*number), cause])?;
+                    // It may have been kept before an error that was reported after the commit.
+                    let Some(row) = kept.next()? else { continue };
+                    let length: usize = row.get(0)?;
+                    while kept.next()?.is_some() {}
+                    remove.execute([signed(*number)])?;
+                    totals.entries = totals.entries.saturating_sub(1);
+                    totals.refused += 1;
+                    totals.bytes += cost(length + cause.len()) - cost(length);
+                }
+            }
+            if change.settled_until > 0 {
+                let (removed, bytes) = removed(transaction, Kind::Waiting, change.settled_until)?;
+                totals.entries = totals.entries.saturating_sub(removed);
+                totals.bytes = totals.bytes.saturating_sub(bytes);
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes changes and counts them, all or none.
+    fn in_transaction<R>(
+        &mut self,
+        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let mut totals = self.totals;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let result = change(&transaction, &mut totals)?;
+        transaction.execute(
+            "UPDATE totals SET next = ?1, entries = ?2, refused = ?3, bytes = ?4",
+            [totals.next, totals.entries, totals.refused, totals.bytes].map(signed),
+        )?;
+        transaction.commit()?;
+        self.totals = totals;
+        Ok(result)
+    }
+
+    fn failure(&self, error: rusqlite::Error) -> SpoolError {
+        failure(&self.folder, error)
+    }
+}
+
+/// Looks into a folder that may be in use.
+pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), SpoolError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = open(folder, flags).map_err(|error| failure(folder, error))?;
+    let totals = known_totals(folder, &connection)?;
+    let first = first(&connection).map_err(|error| failure(folder, error))?;
+    Ok((totals, first))
+}
+
+/// Whether there is a spool in the folder.
+pub(super) fn is_there(folder: &Path) -> bool {
+    folder.join(FILE).is_file()
+}
+
+fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
+    // One that looks at the file holds up the one that writes, and the other way round, for moments.
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    Ok(connection)
+}
+
+fn lock(folder: &Path) -> Result<File, SpoolError> {
+    let opened = fs::create_dir_all(folder).and_then(|()| {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        options.open(folder.join(LOCK))
+    });
+    let lock = opened.map_err(|error| SpoolError::storage(folder, error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
+            folder: folder.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(SpoolError::storage(folder, error)),
+    }
+}
+
+fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; COMMIT;"
+    ))
+}
+
+/// The application that the file belongs to, and the version of its tables.
+fn version(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
+    let application = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok((application, version))
+}
+
+fn schema_entries(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+}
+
+/// The totals of a file of the known format.
+fn known_totals(folder: &Path, connection: &Connection) -> Result<Totals, SpoolError> {
+    if version(connection).map_err(|error| failure(folder, error))? != (APPLICATION, FORMAT) {
+        return Err(SpoolError::Unknown {
+            folder: folder.to_owned(),
+        });
+    }
+    let totals = connection.query_row("SELECT next, entries, refused, bytes FROM totals", [], |row| {
+        Ok(Totals {
+            next: unsigned(row.get(0)?),
+            entries: unsigned(row.get(1)?),
+            refused: unsigned(row.get(2)?),
+            bytes: unsigned(row.get(3)?),
+        })
+    });
+    totals.map_err(|error| failure(folder, error))
+}
+
+fn first(connection: &Connection) -> rusqlite::Result<Option<(u64, i64)>> {
+    let mut first = connection.prepare("SELECT number, spooled_at FROM entries ORDER BY number LIMIT 1")?;
+    let mut rows = first.query([])?;
+    rows.next()?
+        .map(|row| Ok((unsigned(row.get(0)?), row.get(1)?)))
+        .transpose()
+}
+
+fn read(
+    connection: &Connection,
+    kind: Kind,
+    from: u64,
+    end: u64,
+    entries: usize,
+    bytes: usize,
+) -> rusqlite::Result<Vec<StoredEntry>> {
+    let mut select = connection.prepare(match kind {
+        Kind::Waiting => {
+            "SELECT number, spooled_at, entry, NULL FROM entries WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3"
+        }
+        Kind::Refused => {
+            "SELECT number, spooled_at, entry, cause FROM refused WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3"
+        }
+    })?;
+    let mut rows = select.query([signed(from), signed(end), signed(entries as u64)])?;
+    let (mut read, mut left) = (Vec::new(), bytes);
+    while left > 0
+        && let Some(row) = rows.next()?
+    {
+        let entry = StoredEntry {
+            number: unsigned(row.get(0)?),
+            spooled_at: row.get(1)?,
+            json: row.get_ref(2)?.as_bytes()?.to_vec(),
+            cause: row.get(3)?,
+        };
+        left = left.saturating_sub(entry.json.len());
+        read.push(entry);
+    }
+    Ok(read)
+}
+
+/// Removes the entries of one kind before this number. Returns how many they were, and what they took.
+fn removed(transaction: &Transaction<'_>, kind: Kind, until: u64) -> rusqlite::Result<(u64, u64)> {
+    let (lengths, delete) = match kind {
+        Kind::Waiting => (
+            "SELECT octet_length(entry) FROM entries WHERE number < ?1",
+            "DELETE FROM entries WHERE number < ?1",
+        ),
+        Kind::Refused => (
+            "SELECT octet_length(entry) + octet_length(cause) FROM refused WHERE number < ?1",
+            "DELETE FROM refused WHERE number < ?1",
+        ),
+    };
+    let mut bytes = 0;
+    {
+        let mut lengths = transaction.prepare(lengths)?;
+        let mut rows = lengths.query([signed(until)])?;
+        while let Some(row) = rows.next()? {
+            bytes += cost(row.get(0)?);
+        }
+    }
+    let removed = transaction.execute(delete, [signed(until)])?;
+    Ok((removed as u64, bytes))
+}
+
+fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
+    SpoolError::storage(folder, error)
+}
+
+/// SQLite has no unsigned numbers. Those of entries are counted from 0, so none is ever too large.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    for folder in [Some(folder), folder.parent()].into_iter().flatten() {
+        if !folder.as_os_str().is_empty() {
+            File::open(folder)?.sync_all()?;
+        }
+    }
+    Ok(())
+}
+
+/// Elsewhere the names of files are as durable as the files.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use tempfile::{TempDir, tempdir};
+
+use super::*;
+
+fn new(texts: &[&str]) -> Vec<NewEntry> {
+    let entry = |text: &&str| NewEntry {
+        spooled_at: 7,
+        json: (*text).to_owned(),
+    };
+    texts.iter().map(entry).collect()
+}
+
+fn append(store: &mut Store, texts: &[&str]) -> Totals {
+    let change = Change {
+        new: new(texts),
+        ..Change::default()
+    };
+    store.apply(&change, true).unwrap()
+}
+
+fn texts(store: &mut Store) -> Vec<String> {
+    let read = store.read(0, u64::MAX, usize::MAX, usize::MAX).unwrap();
+    read.into_iter()
+        .map(|entry| String::from_utf8(entry.json).unwrap())
+        .collect()
+}
+
+fn opened() -> (TempDir, Store) {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    (folder, store)
+}
+
+/// What a killed process leaves: the files as they are, which another folder has.
+fn killed(folder: &Path) -> TempDir {
+    let copy = tempdir().unwrap();
+    for file in [FILE, LOG] {
+        fs::copy(folder.join(file), copy.path().join(file)).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn entries_come_back_in_order_with_their_numbers() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1", "2"]);
+    append(&mut store, &["3"]);
+    store.close().unwrap();
+    let mut store = Store::open(folder.path()).unwrap();
+    assert_eq!(append(&mut store, &["4"]).next, 4);
+    assert_eq!(texts(&mut store), ["1", "2", "3", "4"]);
+    assert_eq!(store.first().unwrap(), Some((0, 7)));
+    let some = store.read(1, 3, 10, usize::MAX).unwrap();
+    assert_eq!(some.iter().map(|entry| entry.number).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(store.read(0, 9, 2, usize::MAX).unwrap().len(), 2);
+    assert_eq!(store.read(0, 9, 9, 1).unwrap().len(), 1);
+}
+
+#[test]
+fn numbers_go_on_after_all_entries_were_removed() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1", "2"]);
+    let settled = Change {
+        settled_until: 2,
+        ..Change::default()
+    };
+    let totals = store.apply(&settled, true).unwrap();
+    assert_eq!((totals.entries, totals.bytes, totals.next), (0, 0, 2));
+    drop(store);
+    let mut store = Store::open(folder.path()).unwrap();
+    assert_eq!(append(&mut store, &["3"]).next, 3);
+}
+
+#[test]
+fn a_refused_entry_is_kept_apart_with_its_cause() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1", "2", "3"]);
+    let refusals = vec![Refusal {
+        number: 1,
+        cause: "too large".to_owned(),
+    }];
+    let change = Change {
+        refusals,
+        settled_until: 1,
+        ..Change::default()
+    };
+    let totals = store.apply(&change, true).unwrap();
+    assert_eq!((totals.entries, totals.refused), (1, 1));
+    // After an error that was reported although it was written, it is asked for again.
+    assert_eq!(store.apply(&change, true).unwrap(), totals);
+    assert_eq!(texts(&mut store), ["3"]);
+    let refused = store.look(Kind::Refused, 0, 10, usize::MAX).unwrap();
+    assert_eq!((refused[0].number, &*refused[0].json), (1, &b"2"[..]));
+    assert_eq!(refused[0].cause.as_deref(), Some("too large"));
+    drop(store);
+    let mut store = Store::open(folder.path()).unwrap();
+    assert_eq!(store.totals(), totals);
+    let totals = store.remove(Kind::Refused, 2).unwrap();
+    assert_eq!((totals.entries, totals.refused, totals.bytes), (1, 0, cost(1)));
+}
+
+#[test]
+fn the_oldest_entries_that_were_not_read_are_dropped() {
+    let (_folder, mut store) = opened();
+    append(&mut store, &["1", "2", "3", "4", "5"]);
+    assert_eq!(store.read(0, 2, 9, usize::MAX).unwrap().len(), 2);
+    assert_eq!(store.drop_oldest(cost(1) + 1).unwrap(), (2, 2 * cost(1)));
+    assert_eq!(texts(&mut store), ["1", "2", "5"]);
+    assert_eq!(store.drop_oldest(u64::MAX).unwrap(), (0, 0), "all were read");
+}
+
+#[test]
+fn a_folder_is_open_once() {
+    let (folder, store) = opened();
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(matches!(error, SpoolError::InUse { .. }), "{error}");
+    assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}");
+    drop(store);
+    Store::open(folder.path()).unwrap();
+}
+
+#[test]
+fn a_folder_that_is_in_use_can_be_looked_into() {
+    let (folder, mut store) = opened();
+    let totals = append(&mut store, &["1", "2"]);
+    assert_eq!(inspect(folder.path()).unwrap(), (totals, Some((0, 7))));
+}
+
+#[test]
+fn files_of_others_are_not_touched() {
+    let folder = tempdir().unwrap();
+    let other = Connection::open(folder.path().join(FILE)).unwrap();
+    other.execute_batch("CREATE TABLE theirs (name TEXT)").unwrap();
+    drop(other);
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(matches!(error, SpoolError::Unknown { .. }), "{error}");
+    fs::write(folder.path().join(FILE), [b'x'; 5_000]).unwrap();
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(matches!(error, SpoolError::Storage { .. }), "{error}");
+}
+
+/// Asked for of a disk buffer whose file had a torn end after a loss of power, and which could not be opened from then on.
+#[test]
+fn a_torn_end_of_the_log_takes_only_what_it_tears() {
+    let (folder, mut store) = opened();
+    let large = "x".repeat(20_000);
+    append(&mut store, &[&large]);
+    let whole = fs::metadata(folder.path().join(LOG)).unwrap().len();
+    append(&mut store, &[&large, "3"]);
+    let end = fs::metadata(folder.path().join(LOG)).unwrap().len();
+    for torn in (whole..end).step_by(1_021) {
+        // The end is missing, is garbage, or has lost a page within.
+        type Tear = fn(&mut File, u64);
+        let cut: Tear = |log, at| log.set_len(at).unwrap();
+        let garbage: Tear = |log, at| {
+            log.set_len(at).unwrap();
+            log.seek(SeekFrom::End(0)).unwrap();
+            log.write_all(&[0xa5; 9_000]).unwrap();
+        };
+        let lost_page: Tear = |log, at| {
+            log.seek(SeekFrom::Start(at)).unwrap();
+            log.write_all(&[0; 1_024]).unwrap();
+        };
+        for tear in [cut, garbage, lost_page] {
+            let copy = killed(folder.path());
+            tear(
+                &mut File::options().write(true).open(copy.path().join(LOG)).unwrap(),
+                torn,
+            );
+            let mut survived = Store::open(copy.path()).unwrap();
+            assert_eq!(survived.totals().entries, 1, "torn at {torn} of {end}");
+            append(&mut survived, &["later"]);
+            assert_eq!(texts(&mut survived), [&*large, "later"]);
+        }
+    }
+    let mut survived = Store::open(killed(folder.path()).path()).unwrap();
+    assert_eq!(survived.totals().entries, 3, "the log itself is whole");
+    append(&mut survived, &["later"]);
+}
+
+/// Asked for of a buffer whose folder kept the largest size that it ever had.
+#[test]
+fn a_file_that_was_large_shrinks() {
+    let (folder, mut store) = opened();
+    let size = |folder: &TempDir| fs::metadata(folder.path().join(FILE)).unwrap().len();
+    let text = "x".repeat(100_000);
+    for _ in 0..40 {
+        append(&mut store, &[&*text; 10]);
+    }
+    let bytes = store.totals().bytes;
+    assert!(size(&folder) < bytes / 10 * 11, "{} for {bytes}", size(&folder));
+    let settled = Change {
+        settled_until: 399,
+        ..Change::default()
+    };
+    store.apply(&settled, true).unwrap();
+    store.close().unwrap();
+    assert!(size(&folder) < 5 << 20, "{}", size(&folder));
+    assert!(!folder.path().join(LOG).exists());
+}
+
+#[test]
+fn what_entries_take_is_estimated_well() {
+    for length in [1, 100, 500, 1_100, 1_400, 2_100, 4_000, 5_000, 9_000, 60_000, 300_000] {
+        let (folder, mut store) = opened();
+        let text = "x".repeat(length);
+        let entries = 2_000_000 / length.max(100);
+        for _ in 0..entries.div_ceil(100) {
+            append(&mut store, &vec![&*text; 100]);
+        }
+        let bytes = store.totals().bytes;
+        store.close().unwrap();
+        let size = fs::metadata(folder.path().join(FILE)).unwrap().len();
+        // The first pages have the structure.
+        assert!(size < bytes / 10 * 11 + 65_536, "{length}: {size} for {bytes}");
+        assert!(bytes < size / 10 * 15, "{length}: {size} for {bytes}");
+    }
+}

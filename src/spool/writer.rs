@@ -1,0 +1,318 @@
+//! Writes entries to disk in groups, and removes those that are settled.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::OptionFuture;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+use tracing::warn;
+
+use super::error::SpoolError;
+use super::options::SyncPolicy;
+use super::room::{Place, Room};
+use super::settlement::{Settlement, Unwritten};
+use super::shelf::{Shelf, blocking};
+use super::store::{Change, NewEntry, Totals, cost};
+use crate::events::SPOOL;
+use crate::shutdown::joined;
+
+/// The most entries of one group.
+const GROUP: usize = 4_096;
+
+/// The most bytes of one group, unless its first entry has more.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// How long what is settled stays on disk if nothing else is written.
+const SETTLED_FOR: Duration = Duration::from_secs(1);
+
+/// How long after an error the writer waits before it tries again to write what is settled.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long an error is not logged again.
+const QUIET: Duration = Duration::from_mins(1);
+
+/// What the writer is asked for.
+pub(super) enum Request {
+    /// Write an entry, and tell when that is done.
+    Write {
+        entry: NewEntry,
+        place: Place,
+        written: oneshot::Sender<Result<(), SpoolError>>,
+    },
+    /// Remove the oldest entries, until so many bytes are free.
+    MakeRoom(u64),
+    /// Write what was asked for before, and end.
+    Close,
+}
+
+/// Writes entries to disk in groups, and removes those that are settled.
+pub(super) struct Writer {
+    shelf: Shelf,
+    requests: UnboundedReceiver<Request>,
+    room: Arc<Room>,
+    settlement: Arc<Settlement>,
+    policy: SyncPolicy,
+    totals: Totals,
+    /// When what is settled is written at the latest.
+    settled_by: Option<Instant>,
+    /// Since when the device may not have all that is written.
+    unsynced_since: Option<Instant>,
+    /// The device is asked for it.
+    sync: Option<JoinHandle<Result<(), SpoolError>>>,
+    /// How many entries were removed without being delivered.
+    dropped: u64,
+    /// Whether the last write has failed.
+    is_failing: bool,
+    warned: Option<Instant>,
+}
+
+/// Entries that are written together.
+#[derive(Default)]
+struct Group {
+    entries: Vec<NewEntry>,
+    answers: Vec<(Place, oneshot::Sender<Result<(), SpoolError>>)>,
+    bytes: usize,
+    /// Bytes that are to be free.
+    wanted: u64,
+    /// Whether it is the last one.
+    closes: bool,
+}
+
+impl Group {
+    fn add(&mut self, request: Request) {
+        match request {
+            Request::Write { entry, place, written } => {
+                self.bytes += entry.json.len();
+                self.entries.push(entry);
+                self.answers.push((place, written));
+            }
+            Request::MakeRoom(bytes) => self.wanted += bytes,
+            Request::Close => self.closes = true,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.entries.len() >= GROUP || self.bytes >= GROUP_BYTES || self.closes
+    }
+}
+
+impl Writer {
+    pub(super) fn new(
+        shelf: Shelf,
+        requests: UnboundedReceiver<Request>,
+        room: Arc<Room>,
+        settlement: Arc<Settlement>,
+        policy: SyncPolicy,
+        totals: Totals,
+    ) -> Self {
+        Self {
+            shelf,
+            requests,
+            room,
+            settlement,
+            policy,
+            totals,
+            settled_by: None,
+            unsynced_since: None,
+            sync: None,
+            dropped: 0,
+            is_failing: false,
+            warned: None,
+        }
+    }
+
+    /// Writes until it is told to close. Returns what is in the folder then, and how many entries were dropped.
+    pub(super) async fn run(mut self) -> Result<(Totals, u64), SpoolError> {
+        loop {
+            let group = self.group().await;
+            let closes = group.closes;
+            if group.wanted > 0 {
+                self.make_room(group.wanted).await;
+            }
+            let unwritten = self.settlement.unwritten();
+            let is_due = closes || self.settled_by.is_some_and(|by| by <= Instant::now());
+            let unwritten = unwritten.filter(|unwritten| is_due || unwritten.is_urgent || !group.entries.is_empty());
+            if self.is_failing && unwritten.is_some() {
+                // What is removed may make the room that the entries need.
+                self.write(Group::default(), unwritten).await;
+                self.write(group, None).await;
+            } else {
+                self.write(group, unwritten).await;
+            }
+            if closes {
+                return self.close().await;
+            }
+        }
+    }
+
+    /// Waits for something to write. Without entries, it is time to write what is settled.
+    async fn group(&mut self) -> Group {
+        let mut group = Group::default();
+        loop {
+            if self.settled_by.is_none() && self.settlement.unwritten().is_some() {
+                self.settled_by = Some(Instant::now() + SETTLED_FOR);
+            }
+            let sync_at = match (self.policy, self.unsynced_since, &self.sync) {
+                (SyncPolicy::Every(time), Some(since), None) => Some(since + time),
+                _ => None,
+            };
+            tokio::select! {
+                biased;
+                request = self.requests.recv() => {
+                    // All handles are dropped, and the delivery has ended.
+                    group.add(request.unwrap_or(Request::Close));
+                    while !group.is_full() && let Ok(request) = self.requests.try_recv() {
+                        group.add(request);
+                    }
+                    return group;
+                }
+                Some(()) = OptionFuture::from(self.settled_by.map(sleep_until)) => return group,
+                Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => self.begin_sync(),
+                synced = ended(&mut self.sync) => self.synced(synced),
+                () = self.settlement.changed() => {
+                    if self.settlement.unwritten().is_some_and(|unwritten| unwritten.is_urgent) && !self.is_failing {
+                        return group;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn write(&mut self, group: Group, unwritten: Option<Unwritten>) {
+        if group.entries.is_empty() && unwritten.is_none() {
+            return;
+        }
+        let Group { entries, answers, .. } = group;
+        let unwritten = unwritten.unwrap_or_default();
+        let taken: u64 = entries.iter().map(|entry| cost(entry.json.len())).sum();
+        let change = Change {
+            new: entries,
+            refusals: unwritten.refusals.clone(),
+            settled_until: unwritten.settled_until,
+        };
+        // What a window waits for is sent next, and is to be known as sent after a loss of power.
+        let durable = match self.policy {
+            SyncPolicy::EachGroup => true,
+            SyncPolicy::Every(_) => unwritten.is_urgent,
+            SyncPolicy::Never => false,
+        };
+        let applied = self.shelf.with(move |store| {
+            let totals = store.apply(&change, durable)?;
+            // The space of entries that were removed is of use to others only when nothing else is to be written.
+            if change.new.is_empty() {
+                store.shrink()?;
+            }
+            Ok(totals)
+        });
+        match applied.await {
+            Ok(totals) => {
+                let before = self.totals.bytes + taken;
+                self.totals = totals;
+                if !durable {
+                    self.unsynced_since.get_or_insert_with(Instant::now);
+                }
+                self.settled_by = None;
+                self.is_failing = false;
+                self.settlement.written(&unwritten);
+                if before >= totals.bytes {
+                    self.room.free(before - totals.bytes);
+                } else {
+                    self.room.take(totals.bytes - before);
+                }
+                self.settlement.spooled_until(totals.next);
+                for (place, written) in answers {
+                    place.keep();
+                    let _ = written.send(Ok(()));
+                }
+            }
+            Err(error) => {
+                self.warn(&error);
+                self.is_failing = true;
+                self.settled_by = Some(Instant::now() + PAUSE);
+                for (_, written) in answers {
+                    let _ = written.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// Removes the oldest entries that were not read, until so many bytes are free.
+    async fn make_room(&mut self, wanted: u64) {
+        if self.room.has(wanted) {
+            return;
+        }
+        let removed = self.shelf.with(move |store| {
+            let dropped = store.drop_oldest(wanted)?;
+            Ok((dropped, store.totals()))
+        });
+        match removed.await {
+            Ok(((dropped, freed), totals)) => {
+                self.totals = totals;
+                self.dropped += dropped;
+                self.room.free(freed);
+                if dropped > 0 && self.may_warn() {
+                    let dropped = self.dropped;
+                    warn!(target: SPOOL, dropped, "the spool is full: its oldest entries were removed without being delivered");
+                }
+            }
+            Err(error) => self.warn(&error),
+        }
+    }
+
+    fn begin_sync(&mut self) {
+        self.unsynced_since = None;
+        let shelf = self.shelf.clone();
+        self.sync = Some(tokio::spawn(async move {
+            // The device is asked while others write.
+            let (log, folder) = shelf
+                .with(|store| Ok((store.log()?, store.folder().to_owned())))
+                .await?;
+            let synced = blocking(move || log.sync_data()).await;
+            synced.map_err(|error| SpoolError::storage(&folder, error))
+        }));
+    }
+
+    fn synced(&mut self, synced: Result<(), SpoolError>) {
+        self.sync = None;
+        if let Err(error) = synced {
+            self.warn(&error);
+            self.unsynced_since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    async fn close(mut self) -> Result<(Totals, u64), SpoolError> {
+        if self.sync.is_some() {
+            let synced = ended(&mut self.sync).await;
+            self.synced(synced);
+        }
+        self.shelf.close().await?;
+        Ok((self.totals, self.dropped))
+    }
+
+    fn warn(&mut self, error: &SpoolError) {
+        if self.may_warn() {
+            warn!(target: SPOOL, error = error.to_string(), "the spool could not be written; entries on disk stay there");
+        }
+    }
+
+    fn may_warn(&mut self) -> bool {
+        let now = Instant::now();
+        let is_quiet = self.warned.is_some_and(|warned| now - warned < QUIET);
+        if !is_quiet {
+            self.warned = Some(now);
+        }
+        !is_quiet
+    }
+}
+
+/// The result of the task, if there is one. Cancel-safe.
+async fn ended(task: &mut Option<JoinHandle<Result<(), SpoolError>>>) -> Result<(), SpoolError> {
+    match task {
+        Some(task) => joined(task.await).await,
+        None => pending().await,
+    }
+}
