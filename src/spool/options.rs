@@ -145,7 +145,7 @@ mod tests {
         assert_refused("time between two syncs", || {
             options().sync(SyncPolicy::Every(Duration::ZERO))
         });
-        let message = assert_refused("bytes", || options().max_bytes(1_000));
+        let message = assert_refused("bytes of a spool", || options().max_bytes(1_000));
         assert_eq!(message, "the bytes of a spool must be at least 4194304, but are 1000");
         assert_refused("window", || options().window(0));
     }

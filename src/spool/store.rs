@@ -6,7 +6,7 @@
 //!
 //! Of the others, `fjall` 3.1.13 does not open a folder whose last batch has lost a page within a value, as an unfinished write of the
 //! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
-//! the process is killed; `okaywal` and `yaque` have not been released for years.
+//! the process is killed; `okaywal` and `yaque` have not been released since 2023.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -52,7 +52,7 @@ const TABLES: &str = "
 const PAGE: u64 = 4_096;
 
 /// What a row takes besides its text: number, time, lengths and its place in the page.
-const ROW: u64 = 24;
+const ROW: u64 = 20;
 
 /// What a row may take in a page. The rest of a longer one has pages of its own.
 const LONGEST_IN_PAGE: u64 = PAGE - 35;

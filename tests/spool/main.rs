@@ -1,9 +1,14 @@
 //! Entries that are on disk before they are delivered.
 
 mod basics;
+mod child;
+mod full;
+mod kills;
 mod numbers;
 #[path = "../support/options.rs"]
 mod options;
+mod outage;
 #[path = "../support/scripted.rs"]
-#[allow(dead_code, reason = "other tests throttle")]
 mod scripted;
+mod served;
+mod window;

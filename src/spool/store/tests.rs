@@ -6,9 +6,12 @@ use tempfile::{TempDir, tempdir};
 
 use super::*;
 
+/// Milliseconds of the year 2026.
+const NOW: i64 = 1_790_000_000_000;
+
 fn new(texts: &[&str]) -> Vec<NewEntry> {
     let entry = |text: &&str| NewEntry {
-        spooled_at: 7,
+        spooled_at: NOW,
         json: (*text).to_owned(),
     };
     texts.iter().map(entry).collect()
@@ -53,7 +56,7 @@ fn entries_come_back_in_order_with_their_numbers() {
     let mut store = Store::open(folder.path()).unwrap();
     assert_eq!(append(&mut store, &["4"]).next, 4);
     assert_eq!(texts(&mut store), ["1", "2", "3", "4"]);
-    assert_eq!(store.first().unwrap(), Some((0, 7)));
+    assert_eq!(store.first().unwrap(), Some((0, NOW)));
     let some = store.read(1, 3, 10, usize::MAX).unwrap();
     assert_eq!(some.iter().map(|entry| entry.number).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(store.read(0, 9, 2, usize::MAX).unwrap().len(), 2);
@@ -127,7 +130,7 @@ fn a_folder_is_open_once() {
 fn a_folder_that_is_in_use_can_be_looked_into() {
     let (folder, mut store) = opened();
     let totals = append(&mut store, &["1", "2"]);
-    assert_eq!(inspect(folder.path()).unwrap(), (totals, Some((0, 7))));
+    assert_eq!(inspect(folder.path()).unwrap(), (totals, Some((0, NOW))));
 }
 
 #[test]
@@ -152,6 +155,7 @@ fn a_torn_end_of_the_log_takes_only_what_it_tears() {
     let whole = fs::metadata(folder.path().join(LOG)).unwrap().len();
     append(&mut store, &[&large, "3"]);
     let end = fs::metadata(folder.path().join(LOG)).unwrap().len();
+    let mut torn_logs = 0;
     for torn in (whole..end).step_by(1_021) {
         // The end is missing, is garbage, or has lost a page within.
         type Tear = fn(&mut File, u64);
@@ -167,19 +171,21 @@ fn a_torn_end_of_the_log_takes_only_what_it_tears() {
         };
         for tear in [cut, garbage, lost_page] {
             let copy = killed(folder.path());
-            tear(
-                &mut File::options().write(true).open(copy.path().join(LOG)).unwrap(),
-                torn,
-            );
+            let log = copy.path().join(LOG);
+            let before = fs::read(&log).unwrap();
+            tear(&mut File::options().write(true).open(&log).unwrap(), torn);
+            // What is lost may have been empty.
+            let is_whole = fs::read(&log).unwrap() == before;
+            torn_logs += u32::from(!is_whole);
             let mut survived = Store::open(copy.path()).unwrap();
-            assert_eq!(survived.totals().entries, 1, "torn at {torn} of {end}");
+            let entries = if is_whole { 3 } else { 1 };
+            assert_eq!(survived.totals().entries, entries, "torn at {torn} of {end}");
             append(&mut survived, &["later"]);
-            assert_eq!(texts(&mut survived), [&*large, "later"]);
+            let texts = texts(&mut survived);
+            assert_eq!((&*texts[0], texts.last().map(|last| &**last)), (&*large, Some("later")));
         }
     }
-    let mut survived = Store::open(killed(folder.path()).path()).unwrap();
-    assert_eq!(survived.totals().entries, 3, "the log itself is whole");
-    append(&mut survived, &["later"]);
+    assert!(torn_logs > 60, "{torn_logs}");
 }
 
 /// Asked for of a buffer whose folder kept the largest size that it ever had.
@@ -217,6 +223,6 @@ fn what_entries_take_is_estimated_well() {
         let size = fs::metadata(folder.path().join(FILE)).unwrap().len();
         // The first pages have the structure.
         assert!(size < bytes / 10 * 11 + 65_536, "{length}: {size} for {bytes}");
-        assert!(bytes < size / 10 * 15, "{length}: {size} for {bytes}");
+        assert!(bytes < size / 10 * 17, "{length}: {size} for {bytes}");
     }
 }
