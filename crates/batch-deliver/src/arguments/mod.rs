@@ -15,6 +15,8 @@ mod queues;
 mod reads;
 mod shards;
 mod simulation;
+#[cfg(feature = "spool")]
+mod spool;
 mod values;
 
 use std::env;
@@ -41,6 +43,8 @@ pub(crate) use self::shards::{Cutting, ToPlan};
 #[cfg(feature = "distributed")]
 pub(crate) use self::shards::{OfSegments, ShardFormat, ToWork};
 pub(crate) use self::simulation::{Content, SimulatedContent, SimulatedTable};
+#[cfg(feature = "spool")]
+pub(crate) use self::spool::ToSpool;
 use crate::console::{self, escaped};
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
@@ -125,6 +129,10 @@ pub(crate) enum Command {
     #[cfg(feature = "distributed")]
     #[command(override_usage = "batch-deliver worker --activity ARN --table NAME [OPTIONS]")]
     Worker(Box<ToWork>),
+    /// Shows what is in the folder of a spool, or moves its entries to a file that load or send delivers
+    #[cfg(feature = "spool")]
+    #[command(override_usage = "batch-deliver spool [--to FILE [--refused]] [OPTIONS] DIR")]
+    Spool(ToSpool),
     /// Prints the completions for a shell
     Completions { shell: Shell },
     /// Prints the manual page of the program, or of a command

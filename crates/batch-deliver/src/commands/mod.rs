@@ -21,6 +21,8 @@ mod question;
 mod redrive;
 mod send;
 mod simulation;
+#[cfg(feature = "spool")]
+mod spool;
 mod table;
 mod update;
 #[cfg(feature = "distributed")]
@@ -49,6 +51,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Plan(plan) => plan::run(plan).await,
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
+        #[cfg(feature = "spool")]
+        Command::Spool(to_spool) => Box::pin(spool::run(to_spool)).await,
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command } => manual::page(command.as_deref()),
     }

@@ -46,6 +46,8 @@ mod served;
 #[cfg(feature = "s3")]
 mod shards;
 mod simulated;
+#[cfg(feature = "spool")]
+mod spool;
 mod summary;
 mod trouble;
 mod values;

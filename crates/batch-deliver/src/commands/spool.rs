@@ -1,0 +1,175 @@
+//! Looks into the folder of a spool, or moves its entries to a file.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write, stdout};
+use std::path::Path;
+use std::time::Duration;
+
+use aws_batch_delivery::spool::{SpoolError, SpoolFolder, SpooledEntry};
+use serde_json::json;
+use tokio::task::block_in_place;
+
+use crate::arguments::ToSpool;
+use crate::console::{Console, escaped, grouped, size, time};
+use crate::outcome::{Failure, Outcome};
+use crate::stop::Stop;
+
+/// Entries that are moved together.
+const TOGETHER: usize = 1_000;
+
+/// How many causes are named; others are counted.
+const CAUSES_SHOWN: usize = 5;
+
+/// Where the lines go.
+enum Lines {
+    File(File),
+    Standard,
+}
+
+impl Lines {
+    fn open(name: &str) -> Result<Self, Failure> {
+        if name == "-" {
+            return Ok(Self::Standard);
+        }
+        let file = OpenOptions::new().create(true).append(true).open(name);
+        file.map(Self::File)
+            .map_err(|error| Failure::WrongUse(format!("{name} cannot be written: {error}")))
+    }
+
+    /// Writes the lines. They are on the disk when it returns, or the next program of the pipe has them.
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(file) => {
+                file.write_all(lines)?;
+                file.sync_data()
+            }
+            Self::Standard => {
+                let mut output = stdout().lock();
+                output.write_all(lines)?;
+                output.flush()
+            }
+        }
+    }
+}
+
+/// Runs the command.
+pub(super) async fn run(arguments: ToSpool) -> Result<Outcome, Failure> {
+    let console = arguments.output.console();
+    let Some(to) = &arguments.to else {
+        return block_in_place(|| shown(&arguments.folder, &console));
+    };
+    if to == "-" && console.is_json() {
+        let words = "the entries and --json cannot both be written to the standard output: leave out --json";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    let stop = Stop::default();
+    stop.on_interrupt(console.clone());
+    block_in_place(|| moved(&arguments, to, &console, &stop))
+}
+
+/// Prints what is in the folder, which may be in use.
+fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
+    let figures = SpoolFolder::inspect(folder).map_err(|error| wrong(&error))?;
+    let oldest = figures.oldest.map(|age| format!(", the oldest of {} ago", time(age)));
+    console.info(&format!(
+        "{} to deliver{}; {} refused; {} in all",
+        counted(figures.entries),
+        oldest.unwrap_or_default(),
+        grouped(figures.refused),
+        size(figures.bytes)
+    ));
+    console.report(&json!({
+        "event": "report", "entries": figures.entries, "refused": figures.refused, "bytes": figures.bytes,
+        "oldest_seconds": figures.oldest.as_ref().map(Duration::as_secs_f64),
+    }))?;
+    Ok(Outcome::Delivered)
+}
+
+/// Moves entries, each of which is removed from the spool when its line is on the disk.
+fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
+    let mut folder = SpoolFolder::open(&arguments.folder).map_err(|error| wrong(&error))?;
+    let mut lines = Lines::open(to)?;
+    let (mut written, mut causes) = (0, BTreeMap::<String, u64>::new());
+    while !stop.token.is_cancelled() {
+        let entries = if arguments.refused {
+            folder.refused(TOGETHER)
+        } else {
+            folder.entries(TOGETHER)
+        };
+        let entries = entries.map_err(|error| failed(&error))?;
+        let Some(last) = entries.last().map(|entry| entry.number) else {
+            break;
+        };
+        let unwritten = |error| Failure::Failed(format!("{to} cannot be written: {error}"));
+        lines.write(&joined(&entries)).map_err(unwritten)?;
+        let removed = if arguments.refused {
+            folder.remove_refused(last)
+        } else {
+            folder.remove_entries(last)
+        };
+        removed.map_err(|error| failed(&error))?;
+        written += entries.len() as u64;
+        for cause in entries.into_iter().filter_map(|entry| entry.cause) {
+            *causes.entry(cause).or_default() += 1;
+        }
+    }
+    folder.close().map_err(|error| failed(&error))?;
+    report(arguments, to, console, stop, written, causes)
+}
+
+/// The lines of the entries.
+fn joined(entries: &[SpooledEntry]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        lines.extend_from_slice(&entry.json);
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn report(
+    arguments: &ToSpool,
+    to: &str,
+    console: &Console,
+    stop: &Stop,
+    written: u64,
+    causes: BTreeMap<String, u64>,
+) -> Result<Outcome, Failure> {
+    let (from, place) = (
+        arguments.folder.display(),
+        if to == "-" { "the standard output" } else { to },
+    );
+    console.info(&format!("{} moved from {from} to {place}", counted(written)));
+    let mut causes: Vec<_> = causes.into_iter().collect();
+    causes.sort_by_key(|(_, entries)| std::cmp::Reverse(*entries));
+    for (cause, entries) in causes.iter().take(CAUSES_SHOWN) {
+        console.info(&format!("{} × {}", grouped(*entries), escaped(cause)));
+    }
+    if causes.len() > CAUSES_SHOWN {
+        let others = causes[CAUSES_SHOWN..].iter().map(|(_, entries)| entries).sum();
+        console.info(&format!("{} × other causes", grouped(others)));
+    }
+    console.report(&json!({ "event": "report", "written": written, "interrupted": stop.was_interrupted() }))?;
+    if stop.was_interrupted() {
+        console.info(&format!(
+            "interrupted: the rest stays in {from}, and the same command goes on"
+        ));
+        return Ok(Outcome::Interrupted);
+    }
+    Ok(Outcome::Delivered)
+}
+
+fn counted(entries: u64) -> String {
+    let noun = if entries == 1 { "entry" } else { "entries" };
+    format!("{} {noun}", grouped(entries))
+}
+
+/// The folder cannot be opened.
+fn wrong(error: &SpoolError) -> Failure {
+    Failure::WrongUse(escaped(&error.to_string()).into_owned())
+}
+
+fn failed(error: &SpoolError) -> Failure {
+    Failure::Failed(escaped(&error.to_string()).into_owned())
+}
