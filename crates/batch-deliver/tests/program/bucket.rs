@@ -9,7 +9,7 @@ use crate::http::{Request, Response, serve};
 /// What is listed with another tag than it has when it is read.
 const UNSTEADY: &str = "unsteady";
 
-type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
+pub(crate) type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
 /// Serves a bucket `b` as S3 does, as far as the program asks for it.
 pub(crate) struct Bucket {
@@ -113,7 +113,7 @@ fn part(request: &Request, query: &str, key: &str, objects: &mut BTreeMap<String
     }
 }
 
-fn answer(request: &Request, objects: &Objects) -> Response {
+pub(crate) fn answer(request: &Request, objects: &Objects) -> Response {
     let mut objects = objects.lock().unwrap();
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     if request.method != "PUT" && path.trim_end_matches('/') == "/b" {
@@ -198,7 +198,7 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
 }
 
 /// Without its percent signs.
-fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut parts = text.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {

@@ -18,7 +18,7 @@ pub(crate) struct Request {
 pub(crate) struct Response(pub(crate) u16, pub(crate) String, pub(crate) Vec<u8>);
 
 impl Request {
-    fn read(stream: &TcpStream) -> Option<Self> {
+    pub(crate) fn read(stream: &TcpStream) -> Option<Self> {
         let mut reader = BufReader::new(stream);
         let mut lines = reader.by_ref().lines().map_while(Result::ok);
         let first = lines.next()?;

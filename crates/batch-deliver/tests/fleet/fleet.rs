@@ -1,0 +1,414 @@
+//! A fleet: a plan, and workers that deliver its shards while requests fail and workers are killed, frozen and cut off.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use aws_batch_simulator::{KeyType, QueueOptions, Server, Simulator, TableOptions};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::activity::{Activity, HEARTBEAT};
+use crate::bucket::Objects;
+use crate::clock::{Clock, Skew, real};
+use crate::faults::{Faults, Service};
+use crate::front::{Front, Shared, exchanged};
+use crate::ledger::{Ledger, Sink, number};
+use crate::load::{Load, Work};
+
+/// The time in which a fleet must come to its end. It is much longer than all faults of a seed.
+const LONGEST: Duration = Duration::from_mins(15);
+
+/// The time in which a worker that is told to stop must end.
+const LONGEST_STOP: Duration = Duration::from_mins(2);
+
+/// How often it is looked whether workers have ended.
+const LOOK: Duration = Duration::from_millis(200);
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().build().unwrap()
+});
+
+/// What a fleet is made of.
+pub(crate) struct Plan {
+    pub(crate) work: Work,
+    pub(crate) load: Load,
+    pub(crate) faults: Faults,
+    pub(crate) workers: usize,
+    pub(crate) shards: u64,
+    /// Entries or read units per second of each worker.
+    pub(crate) rate: u32,
+    pub(crate) has_checkpoints: bool,
+    /// The clock of the first worker.
+    pub(crate) skew: Skew,
+}
+
+impl Plan {
+    pub(crate) fn of(seed: u64) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let work = *Work::ALL.choose(&mut random).unwrap();
+        let load = Load::of(&mut random, work);
+        let second = Duration::from_secs(1);
+        let skew = match random.random_range(0..6) {
+            0 => Skew::Percent(random.random_range(60..180)),
+            1 => Skew::Jump {
+                at: second * random.random_range(0..10),
+                by: second * random.random_range(1..40),
+            },
+            _ => Skew::None,
+        };
+        Self {
+            work,
+            load,
+            workers: random.random_range(1..4),
+            shards: random.random_range(1..5),
+            rate: match work {
+                Work::Load | Work::Send => random.random_range(15..60),
+                Work::Copy | Work::Export => random.random_range(200..600),
+            },
+            has_checkpoints: work == Work::Export || random.random_bool(0.85),
+            skew,
+            faults: Faults::of(&mut random),
+        }
+    }
+
+    /// One worker with few entries in one shard.
+    pub(crate) fn small(work: Work, faults: Faults) -> Self {
+        Self {
+            work,
+            load: Load::small(work),
+            faults,
+            workers: 1,
+            shards: 1,
+            rate: 20,
+            has_checkpoints: true,
+            skew: Skew::None,
+        }
+    }
+
+    fn worker(&self) -> String {
+        let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
+        let heartbeat = HEARTBEAT.as_secs();
+        let common = format!("worker --activity {arn} --heartbeat {heartbeat}s");
+        let checkpoints = "--checkpoints s3://b/checkpoints/";
+        let delivery = format!(
+            "--dead-letters s3://b/letters/ --concurrency 2 --max-rate {} {}",
+            self.rate,
+            if self.has_checkpoints { checkpoints } else { "" }
+        );
+        match self.work {
+            Work::Load => format!("{common} --table items {delivery}"),
+            Work::Send => format!("{common} --queue q {delivery}"),
+            Work::Copy => format!("{common} --table copy {delivery}"),
+            Work::Export => format!("{common} --export s3://b/out/ --part-bytes 15KB {checkpoints}"),
+        }
+    }
+
+    fn planner(&self) -> String {
+        if self.work.is_of_segments() {
+            return format!("plan --lines --from-table source --segments {}", self.shards);
+        }
+        let largest = self.load.objects.iter().map(|object| object.text().len() as u64).max();
+        let bytes = largest.unwrap_or_default().div_ceil(self.shards);
+        format!("plan --lines --shard-bytes {bytes} s3://b/in/")
+    }
+}
+
+/// What a fleet has come to.
+pub(crate) struct Ended {
+    /// Requests to each service.
+    pub(crate) requests: HashMap<Service, u64>,
+    pub(crate) time: Duration,
+    pub(crate) shards: usize,
+    pub(crate) handed_out: usize,
+    pub(crate) overlapping: usize,
+    pub(crate) sent_again: usize,
+}
+
+pub(crate) struct Fleet {
+    plan: Plan,
+    front: Front,
+    _server: Server,
+    shards: Vec<Value>,
+    planned_faults: String,
+}
+
+impl Fleet {
+    /// Runs a fleet to its end, and checks what holds then. Returns what does not.
+    pub(crate) fn run(plan: Plan) -> Result<Ended, String> {
+        let mut fleet = Self::new(plan);
+        let ended = fleet.finish().and_then(|()| fleet.checked());
+        ended.map_err(|words| {
+            format!(
+                "{words}\n{}\n{}",
+                fleet.planned_faults,
+                fleet.front.shared.workers.said()
+            )
+        })
+    }
+
+    fn new(mut plan: Plan) -> Self {
+        let _within = RUNTIME.enter();
+        let simulator = Simulator::new(7);
+        let table = |name: &str| simulator.table(name, TableOptions::key("id", KeyType::N));
+        let objects = Objects::default();
+        let sink = match plan.work {
+            Work::Send => {
+                let queue = simulator.queue("q", QueueOptions::default());
+                queue.keep_journal();
+                let refused = plan.load.refused.clone();
+                queue.poison(move |message| {
+                    let body = message["MessageBody"]
+                        .as_str()
+                        .and_then(|body| serde_json::from_str(body).ok());
+                    body.and_then(|body| number(&body))
+                        .is_some_and(|number| refused.contains(&number))
+                });
+                Sink::Queue(queue)
+            }
+            Work::Export => {
+                table("source");
+                Sink::Export
+            }
+            Work::Load | Work::Copy => {
+                let name = if plan.work == Work::Load { "items" } else { "copy" };
+                let (destination, refused) = (table(name), plan.load.refused.clone());
+                table("source");
+                destination.keep_journal();
+                destination.poison(move |item| number(item).is_some_and(|number| refused.contains(&number)));
+                Sink::Table(destination)
+            }
+        };
+        let server = RUNTIME.block_on(simulator.serve("127.0.0.1:0")).unwrap();
+        for object in &plan.load.objects {
+            objects
+                .lock()
+                .unwrap()
+                .insert(object.key.clone(), object.text().into_bytes());
+        }
+        let clock = Clock::start();
+        let ledger = Ledger::new(sink, objects.clone());
+        let faults = std::mem::take(&mut plan.faults);
+        let planned_faults = format!("{faults:?}, {:?}, {:?}", plan.skew, plan.work);
+        let shared = Shared::new((clock, Activity::new(clock)), objects, server.address(), ledger, faults);
+        let front = Front::serve(shared);
+        Self {
+            plan,
+            front,
+            _server: server,
+            shards: Vec::new(),
+            planned_faults,
+        }
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.front.shared
+    }
+
+    fn start(&self, arguments: &str, skew: Skew) -> usize {
+        let arguments = format!("{arguments} --endpoint-url {}", self.front.endpoint());
+        self.shared().workers.start(&arguments, skew)
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        if self.plan.work.is_of_segments() {
+            self.fill();
+        }
+        self.make_plan()?;
+        let (arguments, shared) = (self.plan.worker(), self.shared());
+        let mut running: Vec<usize> = (0..self.plan.workers)
+            .map(|index| self.start(&arguments, if index == 0 { self.plan.skew } else { Skew::None }))
+            .collect();
+        while !shared.activity.has_finished(real(LOOK)) {
+            if shared.clock.now() > LONGEST {
+                return Err("it does not come to its end".to_owned());
+            }
+            if let Some(violation) = shared.ledger().violations.first() {
+                return Err(violation.clone());
+            }
+            for worker in &mut running {
+                if shared.workers.has_ended(*worker) {
+                    *worker = self.start(&arguments, Skew::None);
+                }
+            }
+        }
+        self.stop()
+    }
+
+    /// Writes the entries to the table that is read.
+    fn fill(&self) {
+        let entries: Vec<_> = self.plan.load.entries().collect();
+        for some in entries.chunks(25) {
+            let puts = some.iter().map(|entry| {
+                let number = |number: u32| json!({"N": number.to_string()});
+                json!({"PutRequest": {"Item": {"id": number(entry.id), "number": number(entry.number)}}})
+            });
+            let body = json!({"RequestItems": {"source": puts.collect::<Vec<_>>()}}).to_string();
+            let target = "DynamoDB_20120810.BatchWriteItem";
+            let answer = exchanged(self.shared().simulator, target, body.as_bytes()).unwrap();
+            assert_eq!(answer.0, 200);
+        }
+    }
+
+    /// Lets the program plan, again if it fails, and hands out what it has planned.
+    fn make_plan(&mut self) -> Result<(), String> {
+        let shared = &self.front.shared;
+        let output = loop {
+            let planner = self.start(&self.plan.planner(), Skew::None);
+            while !shared.workers.has_ended(planner) {
+                if shared.clock.now() > LONGEST {
+                    return Err("the plan does not come to its end".to_owned());
+                }
+                shared.pause(LOOK);
+            }
+            if shared.workers.all()[planner]
+                .status()
+                .is_some_and(|status| status.success())
+            {
+                break shared.workers.output(planner);
+            }
+        };
+        let shards = output.lines().map(|line| {
+            let mut planned: Value = serde_json::from_str(line).unwrap();
+            planned["execution"] = "one".into();
+            planned
+        });
+        self.shards = shards.collect();
+        let entries = |shard| self.plan.load.shard(shard).unwrap_or_default();
+        shared
+            .ledger()
+            .begin(self.shards.iter().map(|shard| (shard, entries(shard))));
+        shared.activity.begin(self.shards.iter().cloned());
+        Ok(())
+    }
+
+    /// Tells the workers to stop, and waits for their ends.
+    fn stop(&self) -> Result<(), String> {
+        let shared = self.shared();
+        shared.end();
+        let count = shared.workers.all().len();
+        let until = shared.clock.now() + LONGEST_STOP;
+        for worker in 0..count {
+            shared.workers.thaw(worker);
+            shared.workers.terminate(worker);
+        }
+        while let Some(worker) = (0..count).find(|worker| !shared.workers.has_ended(*worker)) {
+            if shared.clock.now() > until {
+                return Err(format!("worker {worker} does not stop"));
+            }
+            shared.pause(LOOK);
+        }
+        Ok(())
+    }
+
+    fn checked(&self) -> Result<Ended, String> {
+        let shared = self.shared();
+        let mut ledger = shared.ledger();
+        if let Some(violation) = ledger.violations.first() {
+            return Err(violation.clone());
+        }
+        if let Some(worker) = shared.workers.panicked() {
+            return Err(format!("worker {worker} has panicked"));
+        }
+        if let Some(why) = shared.activity.given_up().first() {
+            return Err(format!("a shard was given up: {why}"));
+        }
+        let applied = ledger.applied().to_vec();
+        let letters: BTreeSet<u32> = ledger.dead_letters().into_iter().collect();
+        if letters != self.plan.load.refused {
+            return Err(format!("the dead letters are {letters:?}"));
+        }
+        let mut stored: BTreeSet<u32> = applied.iter().copied().collect();
+        stored.extend(&letters);
+        self.check_entries(&stored, &applied)?;
+        self.check_checkpoints(&ledger.checkpoints())?;
+        let sent_again = applied.len() - applied.iter().collect::<BTreeSet<_>>().len();
+        let handed_out: usize = (0..self.shards.len())
+            .map(|shard| shared.activity.holders(shard).len())
+            .sum();
+        let allowed = if handed_out > self.shards.len() {
+            usize::MAX
+        } else {
+            25 * *shared.in_doubt.lock().unwrap()
+        };
+        if sent_again > allowed {
+            return Err(format!(
+                "{sent_again} entries were sent again, and at most {allowed} may be"
+            ));
+        }
+        let faults = shared.faults.lock().unwrap();
+        Ok(Ended {
+            requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
+            time: shared.clock.now(),
+            shards: self.shards.len(),
+            handed_out,
+            overlapping: shared.overlapping.lock().unwrap().len(),
+            sent_again,
+        })
+    }
+
+    /// Every entry is stored or superseded, and the last one of its key stands, unless two workers had the shard at the same time.
+    fn check_entries(&self, stored: &BTreeSet<u32>, applied: &[u32]) -> Result<(), String> {
+        let all: BTreeMap<u32, u32> = self.plan.load.entries().map(|entry| (entry.number, entry.id)).collect();
+        if let Some(invented) = stored.iter().find(|number| !all.contains_key(number)) {
+            return Err(format!("{invented} was not among the entries"));
+        }
+        let stand: HashMap<u32, u32> = applied.iter().map(|number| (all[number], *number)).collect();
+        let mut shards_of_key: HashMap<u32, BTreeSet<usize>> = HashMap::new();
+        let shards = self.shards.iter().map(|shard| self.plan.load.shard(shard));
+        let shards: Vec<_> = shards.map(Option::unwrap_or_default).collect();
+        for (shard, entry) in shards
+            .iter()
+            .enumerate()
+            .flat_map(|(shard, entries)| entries.iter().map(move |entry| (shard, entry)))
+        {
+            shards_of_key.entry(entry.id).or_default().insert(shard);
+        }
+        let overlapping = self.shared().overlapping.lock().unwrap();
+        let delivered = |number: &u32| !self.plan.load.refused.contains(number);
+        let mut newest: HashMap<u32, u32> = HashMap::new();
+        for (number, id) in all.iter().filter(|(number, _)| delivered(number)) {
+            newest.insert(*id, *number);
+        }
+        for (number, id) in &all {
+            let Some(newest) = newest.get(id).filter(|_| delivered(number)) else {
+                continue;
+            };
+            let Some(stands) = stand.get(id) else {
+                return Err(format!("{number} is nowhere"));
+            };
+            let shards = shards_of_key.get(id);
+            let is_in_order = shards
+                .is_none_or(|shards| shards.len() == 1 && shards.is_disjoint(&overlapping.iter().copied().collect()));
+            if is_in_order && stands != newest {
+                return Err(format!("{stands} stands in the place of {newest}, which came later"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A delivered shard has no checkpoint, unless the worker could not remove it or did not know that it is delivered, or another one had the shard, too.
+    fn check_checkpoints(&self, standing: &[usize]) -> Result<(), String> {
+        let shared = self.shared();
+        for shard in standing {
+            let Some(worker) = shared.activity.done_by(*shard) else {
+                continue;
+            };
+            let could = !shared.workers.was_killed(worker) && shared.workers.all()[worker].cut.is_none();
+            let is_excused = [&shared.overlapping, &shared.unheard_answers]
+                .iter()
+                .any(|shards| shards.lock().unwrap().contains(shard));
+            if could && !is_excused {
+                return Err(format!(
+                    "the checkpoint of shard {shard} stands: {}",
+                    json!(self.shards[*shard])
+                ));
+            }
+        }
+        Ok(())
+    }
+}

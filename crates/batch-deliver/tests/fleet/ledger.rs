@@ -1,0 +1,291 @@
+//! What must hold at each request of a fleet: no checkpoint and no answer says more than what is stored, and no worker sends what the
+//! checkpoint with which it began has settled.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use aws_batch_simulator::{Queue, Record, Table};
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use crate::bucket::Objects;
+use crate::load::Entry;
+
+/// Calls that a worker may still make after it was told that it has lost its shard: those in flight, and those that are being made.
+const CALLS_AFTER_LOSS: u32 = 6;
+
+/// Where the entries go.
+pub(crate) enum Sink {
+    Table(Table),
+    Queue(Queue),
+    /// Objects of an export.
+    Export,
+}
+
+pub(crate) struct Ledger {
+    sink: Sink,
+    objects: Objects,
+    shards: Vec<Shard>,
+    /// The applied entries, in their order, and how many records of the simulator they are from.
+    applied: Vec<u32>,
+    seen: usize,
+    /// What a checkpoint had settled when a worker read it, by the worker and the shard.
+    resumed: HashMap<(usize, usize), BTreeSet<u32>>,
+    /// Calls since a worker was told that it has lost its shard.
+    since_loss: HashMap<usize, u32>,
+    pub(crate) violations: Vec<String>,
+}
+
+struct Shard {
+    /// The key of its checkpoint.
+    checkpoint: String,
+    /// Its entries, as far as they are known, in their order.
+    entries: Vec<Entry>,
+    /// The entries that the last checkpoint has settled.
+    settled: BTreeSet<u32>,
+}
+
+impl Ledger {
+    pub(crate) fn new(sink: Sink, objects: Objects) -> Self {
+        Self {
+            sink,
+            objects,
+            shards: Vec::new(),
+            applied: Vec::new(),
+            seen: 0,
+            resumed: HashMap::new(),
+            since_loss: HashMap::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// The shards, each with its planned form and its entries.
+    pub(crate) fn begin<'a>(&mut self, shards: impl Iterator<Item = (&'a Value, Vec<Entry>)>) {
+        let begun = shards.map(|(planned, entries)| Shard {
+            checkpoint: format!("checkpoints/{}", name(planned)),
+            entries,
+            settled: BTreeSet::new(),
+        });
+        self.shards = begun.collect();
+    }
+
+    /// The shard whose checkpoint has this key.
+    pub(crate) fn shard_of(&self, key: &str) -> Option<usize> {
+        self.shards.iter().position(|shard| shard.checkpoint == key)
+    }
+
+    /// A worker puts this checkpoint.
+    pub(crate) fn puts_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
+        let Some(settled) = self.settled(shard, content) else {
+            return;
+        };
+        let missing: Vec<u32> = settled.difference(&self.stored(shard)).copied().collect();
+        if !missing.is_empty() {
+            self.violate(
+                worker,
+                shard,
+                &format!("its checkpoint has settled {missing:?}, which is nowhere"),
+            );
+        }
+    }
+
+    /// The checkpoint of the shard is this one.
+    pub(crate) fn has_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
+        let Some(settled) = self.settled(shard, content) else {
+            return;
+        };
+        if !settled.is_superset(&self.shards[shard].settled) {
+            self.violate(worker, shard, "it has replaced a checkpoint by an older one");
+        }
+        self.shards[shard].settled = settled;
+    }
+
+    /// A worker reads this checkpoint.
+    pub(crate) fn reads_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
+        if let Some(settled) = self.settled(shard, content) {
+            self.resumed.insert((worker, shard), settled);
+        }
+    }
+
+    /// The checkpoint of the shard is removed, which was answered or not.
+    pub(crate) fn removes_checkpoint(&mut self, worker: usize, shard: usize, is_done: bool) {
+        if !is_done {
+            self.violate(worker, shard, "its checkpoint is removed before it is answered");
+        }
+        self.shards[shard].settled.clear();
+    }
+
+    /// A worker sends these entries.
+    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>) {
+        let again = self.resumed.iter().find_map(|((reader, shard), settled)| {
+            let again = settled.intersection(numbers).next().filter(|_| *reader == worker)?;
+            Some((*shard, *again))
+        });
+        if let Some((shard, number)) = again {
+            self.violate(
+                worker,
+                shard,
+                &format!("it sends {number}, which its checkpoint has settled"),
+            );
+        }
+        if let Some(calls) = self.since_loss.get_mut(&worker) {
+            *calls += 1;
+            if *calls == CALLS_AFTER_LOSS {
+                self.violations.push(format!(
+                    "worker {worker} goes on after it was told that it has lost its shard"
+                ));
+            }
+        }
+    }
+
+    /// A worker was told that it has lost the shard, or has come to an end with it.
+    pub(crate) fn loses_shard(&mut self, worker: usize) {
+        self.since_loss.entry(worker).or_default();
+    }
+
+    pub(crate) fn ends_shard(&mut self, worker: usize) {
+        self.since_loss.remove(&worker);
+    }
+
+    /// A scan has returned these entries of a segment.
+    pub(crate) fn scanned(&mut self, segment: usize, numbers: &BTreeSet<u32>) {
+        let Some(shard) = self.shards.get_mut(segment) else {
+            return;
+        };
+        let known: BTreeSet<u32> = shard.entries.iter().map(|entry| entry.number).collect();
+        let new = numbers.difference(&known).map(|number| Entry {
+            number: *number,
+            id: *number,
+        });
+        shard.entries.extend(new);
+    }
+
+    /// A worker says that the shard is delivered.
+    pub(crate) fn says_delivered(&mut self, worker: usize, shard: usize) {
+        let all: BTreeSet<u32> = self.shards[shard].entries.iter().map(|entry| entry.number).collect();
+        let missing: Vec<u32> = all.difference(&self.stored(shard)).copied().collect();
+        if !missing.is_empty() {
+            self.violate(worker, shard, &format!("it is answered, but {missing:?} is nowhere"));
+        }
+    }
+
+    fn violate(&mut self, worker: usize, shard: usize, words: &str) {
+        self.violations.push(format!("worker {worker}, shard {shard}: {words}"));
+    }
+
+    /// The entries that a checkpoint has settled; `None` if it names none, as that of a segment.
+    fn settled(&self, shard: usize, content: &[u8]) -> Option<BTreeSet<u32>> {
+        let lines = content.split(|byte| *byte == b'\n').skip(1);
+        let lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let runs: Vec<Vec<(usize, usize)>> = lines
+            .filter_map(|line| serde_json::from_value(line.get("settled")?.clone()).ok())
+            .collect();
+        if runs.is_empty() {
+            return None;
+        }
+        let entries = &self.shards[shard].entries;
+        let records = runs.into_iter().flatten().flat_map(|(first, last)| first..=last);
+        Some(
+            records
+                .filter_map(|record| entries.get(record).map(|entry| entry.number))
+                .collect(),
+        )
+    }
+
+    /// The entries of the shard that are delivered, superseded by a delivered one of their key, or dead letters.
+    fn stored(&mut self, shard: usize) -> BTreeSet<u32> {
+        let mut stored: BTreeSet<u32> = self.applied().iter().copied().collect();
+        stored.extend(self.dead_letters());
+        let mut newest: HashMap<u32, u32> = HashMap::new();
+        for entry in &self.shards[shard].entries {
+            if stored.contains(&entry.number) {
+                newest.insert(entry.id, entry.number);
+            }
+        }
+        let entries = self.shards[shard].entries.iter();
+        let superseded = entries.filter(|entry| newest.get(&entry.id).is_some_and(|newest| *newest > entry.number));
+        stored.extend(superseded.map(|entry| entry.number));
+        stored
+    }
+
+    /// The numbers of all applied entries, in their order, as often as they were applied.
+    pub(crate) fn applied(&mut self) -> &[u32] {
+        let records = match &self.sink {
+            Sink::Table(table) => table.journal(),
+            Sink::Queue(queue) => queue.journal(),
+            Sink::Export => {
+                self.applied = exported(&self.objects.lock().unwrap());
+                return &self.applied;
+            }
+        };
+        let new = records[self.seen..]
+            .iter()
+            .filter(|record| record.acknowledgement().is_applied());
+        self.applied.extend(new.filter_map(number_of_record));
+        self.seen = records.len();
+        &self.applied
+    }
+
+    /// The numbers of the entries among the dead letters.
+    pub(crate) fn dead_letters(&self) -> Vec<u32> {
+        let objects = self.objects.lock().unwrap();
+        let letters = objects
+            .iter()
+            .filter(|(key, _)| key.starts_with("letters/") && !key.contains("/causes/"));
+        letters.flat_map(|(_, content)| numbers(content)).collect()
+    }
+
+    /// The checkpoints that stand: their shards.
+    pub(crate) fn checkpoints(&self) -> Vec<usize> {
+        let objects = self.objects.lock().unwrap();
+        let standing = (0..self.shards.len()).filter(|shard| objects.contains_key(&self.shards[*shard].checkpoint));
+        standing.collect()
+    }
+}
+
+/// The name of the checkpoint of a shard.
+fn name(planned: &Value) -> String {
+    let safe = |character: char| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
+        _ => '+',
+    };
+    let input: String = planned["input"].as_str().unwrap().chars().map(safe).collect();
+    let execution = planned["execution"].as_str().unwrap();
+    format!("{execution}@{input}@{}-{}.state", planned["begin"], planned["end"])
+}
+
+fn number_of_record(record: &Record) -> Option<u32> {
+    let entry = record.entry();
+    entry["MessageBody"]
+        .as_str()
+        .and_then(|body| number(&serde_json::from_str(body).ok()?))
+        .or_else(|| number(&entry))
+}
+
+/// The number of an entry, as JSON or as DynamoDB JSON.
+pub(crate) fn number(entry: &Value) -> Option<u32> {
+    let entry = entry.get("Item").unwrap_or(entry);
+    let number = &entry["number"];
+    let typed = number["N"].as_str().and_then(|number| number.parse().ok());
+    typed.or_else(|| u32::try_from(number.as_u64()?).ok())
+}
+
+/// The numbers of entries, one on each line.
+fn numbers(lines: &[u8]) -> Vec<u32> {
+    let lines = lines.split(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| number(&serde_json::from_slice(line).ok()?))
+        .collect()
+}
+
+/// The numbers of the exported items. An object that is being written in parts is not complete.
+fn exported(objects: &BTreeMap<String, Vec<u8>>) -> Vec<u32> {
+    let parts = objects
+        .iter()
+        .filter(|(key, _)| key.starts_with("out/") && !key.contains("/parts/"));
+    let unpacked = parts.map(|(_, content)| {
+        let mut lines = Vec::new();
+        std::io::Read::read_to_end(&mut MultiGzDecoder::new(&content[..]), &mut lines).unwrap();
+        lines
+    });
+    unpacked.flat_map(|lines| numbers(&lines)).collect()
+}

@@ -1,0 +1,140 @@
+//! What a fleet delivers: the lines of its inputs or the items of its table, and which of them belong to which shard.
+
+use std::collections::BTreeSet;
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+use serde_json::{Value, json};
+
+/// What the workers of a fleet do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Lines in S3 become items of a table.
+    Load,
+    /// Lines in S3 become messages of a queue.
+    Send,
+    /// The segments of a table are copied into another table.
+    Copy,
+    /// The segments of a table are exported to S3.
+    Export,
+}
+
+impl Work {
+    pub(crate) const ALL: [Self; 4] = [Self::Load, Self::Send, Self::Copy, Self::Export];
+
+    /// Whether the shards are segments of a table.
+    pub(crate) fn is_of_segments(self) -> bool {
+        matches!(self, Self::Copy | Self::Export)
+    }
+}
+
+/// An entry: its number among all, and its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) number: u32,
+    pub(crate) id: u32,
+}
+
+/// An object with some of the entries, one on each line.
+pub(crate) struct Object {
+    pub(crate) key: String,
+    entries: Vec<Entry>,
+}
+
+pub(crate) struct Load {
+    pub(crate) objects: Vec<Object>,
+    /// The numbers of entries that the service refuses.
+    pub(crate) refused: BTreeSet<u32>,
+}
+
+impl Entry {
+    fn line(self) -> String {
+        json!({"id": self.id, "number": self.number}).to_string() + "\n"
+    }
+}
+
+impl Object {
+    pub(crate) fn name(&self) -> String {
+        format!("s3://b/{}", self.key)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.entries.iter().map(|entry| entry.line()).collect()
+    }
+
+    /// The entries whose lines begin in this range of bytes, in their order.
+    fn part(&self, begin: u64, end: u64) -> Vec<Entry> {
+        let mut position = 0;
+        let within = self.entries.iter().filter(|entry| {
+            let starts = position;
+            position += entry.line().len() as u64;
+            (begin..end).contains(&starts)
+        });
+        within.copied().collect()
+    }
+}
+
+impl Load {
+    /// Objects with so many entries, of which some have the keys of others, if any may.
+    pub(crate) fn of(random: &mut SmallRng, work: Work) -> Self {
+        let objects = if work == Work::Load {
+            random.random_range(1..3)
+        } else {
+            1
+        };
+        let each = match work {
+            // A page of a scan has up to 1,000 items, and a worker continues at one.
+            Work::Copy | Work::Export => 2_400,
+            Work::Load | Work::Send => random.random_range(60..300),
+        };
+        let mut numbers = 0..;
+        let objects = (0..objects).map(|index| {
+            let mut entries: Vec<Entry> = Vec::new();
+            for number in numbers.by_ref().take(each) {
+                let repeated = work == Work::Load && entries.len() > 10 && random.random_bool(0.25);
+                let id = if repeated {
+                    entries[entries.len() - random.random_range(1..10)].id
+                } else {
+                    number
+                };
+                entries.push(Entry { number, id });
+            }
+            Object {
+                key: format!("in/{index}.jsonl"),
+                entries,
+            }
+        });
+        let objects: Vec<_> = objects.collect();
+        let count = u32::try_from(objects.len() * each).unwrap();
+        let share = if work.is_of_segments() { 0.002 } else { 0.02 };
+        let refused = (0..count).filter(|_| work != Work::Export && random.random_bool(share));
+        Self {
+            refused: refused.collect(),
+            objects,
+        }
+    }
+
+    /// Few entries, each with a key of its own, one of which is refused.
+    pub(crate) fn small(work: Work) -> Self {
+        let entries = (0..40).map(|number| Entry { number, id: number }).collect();
+        let refused = if work == Work::Export { None } else { Some(17) };
+        Self {
+            objects: vec![Object {
+                key: "in/0.jsonl".to_owned(),
+                entries,
+            }],
+            refused: refused.into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.objects.iter().flat_map(|object| object.entries.iter().copied())
+    }
+
+    /// The entries of a shard; `None` if it is a segment.
+    pub(crate) fn shard(&self, planned: &Value) -> Option<Vec<Entry>> {
+        let object = self.objects.iter().find(|object| planned["input"] == object.name())?;
+        let bound = |name: &str| planned[name].as_u64().unwrap();
+        Some(object.part(bound("begin"), bound("end")))
+    }
+}

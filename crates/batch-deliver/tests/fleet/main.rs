@@ -1,0 +1,118 @@
+//! Whole fleets, each from one seed: a plan, several workers, and services that fail. Workers are killed, frozen and cut off, shards are
+//! handed out again, and in the end each entry is delivered or a dead letter.
+//!
+//! The program runs as it is, in processes of its own, with a clock that is twenty times faster: see `clock.c`. A seed decides the load,
+//! the workers and which request to which service has which fault, by its number. It does not decide what depends on threads, on the
+//! scheduler and on the jitter of the SDK and of the program: which worker a request is from, and in which order requests arrive. A seed
+//! that fails is tried again by `FLEET_SEED=17`.
+
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+mod activity;
+#[path = "../program/bucket.rs"]
+#[expect(dead_code, reason = "other tests serve it by itself")]
+mod bucket;
+mod clock;
+mod faults;
+mod fleet;
+mod front;
+#[path = "../program/http.rs"]
+#[allow(dead_code, reason = "other tests serve a bucket by itself")]
+mod http;
+mod ledger;
+mod load;
+#[path = "../program/program.rs"]
+#[expect(dead_code, reason = "other tests run it to its end")]
+mod program;
+mod worker;
+
+use std::env;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use crate::faults::{Fault, Faults, Service};
+use crate::fleet::{Ended, Fleet, Plan};
+use crate::load::Work;
+
+/// Fleets that run at the same time. They wait for most of their time.
+const AT_ONCE: usize = 4;
+
+/// Of how many failures of one request one is tried, unless all are by `FLEET=all`. Prime to the kinds.
+const SAMPLE: usize = 43;
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|value| value.parse().unwrap())
+}
+
+/// Runs fleets at the same time, and returns what they came to, in their order. None begins after one that has failed.
+fn run(plans: impl Iterator<Item = (String, Plan)> + Send) -> Vec<(String, Ended)> {
+    let (plans, failed) = (Mutex::new(plans.enumerate()), Mutex::new(Vec::new()));
+    let ended = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while failed.lock().unwrap().is_empty() {
+                    let Some((number, (name, plan))) = plans.lock().unwrap().next() else {
+                        return;
+                    };
+                    match Fleet::run(plan) {
+                        Ok(fleet) => ended.lock().unwrap().push((number, name, fleet)),
+                        Err(words) => failed.lock().unwrap().push(format!("{name}: {words}")),
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    let mut ended = ended.into_inner().unwrap();
+    ended.sort_unstable_by_key(|(number, ..)| *number);
+    ended.into_iter().map(|(_, name, fleet)| (name, fleet)).collect()
+}
+
+#[test]
+fn whatever_happens_to_a_fleet_each_entry_is_delivered_or_a_dead_letter() {
+    let seeds = match number("FLEET_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("FLEET_SEEDS").unwrap_or(10),
+    };
+    let started = Instant::now();
+    let ended = run(seeds.map(|seed| (format!("seed {seed}"), Plan::of(seed))));
+    let sum = |of: fn(&Ended) -> usize| ended.iter().map(|(_, fleet)| of(fleet)).sum::<usize>();
+    println!(
+        "{} seeds in {:.0} s, with {:.0} s of theirs: {} shards, handed out {} times, {} of them while another worker had them, \
+         {} entries sent again",
+        ended.len(),
+        started.elapsed().as_secs_f64(),
+        ended.iter().map(|(_, fleet)| fleet.time.as_secs_f64()).sum::<f64>(),
+        sum(|fleet| fleet.shards),
+        sum(|fleet| fleet.handed_out),
+        sum(|fleet| fleet.overlapping),
+        sum(|fleet| fleet.sent_again),
+    );
+}
+
+/// Each request to S3, to the activity and to the table or the queue, one after the other.
+#[test]
+fn each_request_of_a_worker_fails_once_and_nothing_is_lost() {
+    let is_sample = env::var("FLEET").is_err();
+    for work in Work::ALL {
+        let undisturbed = run([(format!("{work:?}"), Plan::small(work, Faults::default()))].into_iter());
+        let requests = &undisturbed[0].1.requests;
+        let tried = Service::ALL.into_iter().flat_map(|service| {
+            (1..=requests[&service]).flat_map(move |number| {
+                let kinds = Fault::OF_REQUEST.into_iter().chain(Fault::OF_WORKER);
+                kinds.map(move |fault| (service, number, fault))
+            })
+        });
+        let all = tried.clone().count();
+        let tried = tried.step_by(if is_sample { SAMPLE } else { 1 });
+        let ended = run(tried.map(|(service, number, fault)| {
+            let name = format!("{work:?}, request {number} to {service:?}: {fault:?}");
+            (name, Plan::small(work, Faults::one(service, number, fault)))
+        }));
+        println!("{work:?}: {requests:?}, {} of {all} failures tried", ended.len());
+        assert!(!ended.is_empty());
+    }
+}
