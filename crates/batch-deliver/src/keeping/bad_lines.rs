@@ -9,6 +9,8 @@ use serde_json::json;
 use super::settling::Settling;
 use super::window::BadLine;
 use crate::console::Console;
+#[cfg(feature = "distributed")]
+use crate::source::Unreadable;
 
 /// Why the inputs were not read to their end.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +21,17 @@ pub(crate) enum Ended {
     /// The error of an input.
     #[error("{0}")]
     Unreadable(Box<dyn Error + Send + Sync>),
+}
+
+#[cfg(feature = "distributed")]
+impl Ended {
+    /// Whether an input could not be reached, so that another attempt may succeed.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        match self {
+            Self::BadLine(_) => false,
+            Self::Unreadable(error) => error.downcast_ref().is_some_and(Unreadable::is_unreachable),
+        }
+    }
 }
 
 /// Counts and keeps the lines that cannot be read, up to the tolerated number. Clones share the count.

@@ -31,12 +31,16 @@ pub(crate) use self::named::{described, named};
 pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Received, read};
-pub(crate) use self::record::{Flaw, Format, Record, Records};
 #[cfg(feature = "distributed")]
-pub(crate) use self::scanned::ScanProgress;
+pub(crate) use self::record::UNREACHABLE;
+pub(crate) use self::record::{Flaw, Format, Record, Records};
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, placeholders, read_table, unread,
 };
+#[cfg(feature = "distributed")]
+pub(crate) use self::scanned::{ScanProgress, is_unreachable};
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;
+#[cfg(feature = "distributed")]
+pub(crate) use self::turns::Unreadable;
 pub(crate) use self::turns::{Order, Place, Turns};

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::names::SCHEME;
+use super::record::UNREACHABLE;
 use crate::connection;
 use crate::outcome::Failure;
 
@@ -67,14 +68,14 @@ impl Object {
     /// All of it, as text.
     pub(super) async fn text(&self) -> Result<String, Failure> {
         let unreadable = |words: String| Failure::Failed(format!("{} cannot be read: {words}", self.name()));
-        let bytes = self.part(0, self.bytes).await.map_err(unreadable)?;
+        let bytes = self.part(0, self.bytes).await;
+        let bytes = bytes.map_err(|unread| unreadable(unread.into_io().to_string()))?;
         String::from_utf8(bytes).map_err(|_| unreadable("this is not UTF-8 text".to_owned()))
     }
 
     /// The first bytes. Blocks.
     pub(super) fn start(&self, bytes: u64) -> io::Result<Vec<u8>> {
-        let start = self.runtime.block_on(self.part(0, bytes));
-        start.map_err(io::Error::other)
+        self.runtime.block_on(self.part(0, bytes)).map_err(Unread::into_io)
     }
 
     /// Reads the object in parts from a position. The next part is fetched while the previous one is used. Blocks.
@@ -88,7 +89,7 @@ impl Object {
     }
 
     /// This many bytes from a position. It is an error if the object has changed since it was listed.
-    async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
+    async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, Unread> {
         if self.bytes == 0 {
             // S3 has no range of an empty object.
             return Ok(Vec::new());
@@ -102,11 +103,11 @@ impl Object {
             delay *= 2;
         }
         let answer = self.body(from, bytes).await;
-        answer.unwrap_or_else(|BrokenOff| Err("its body was cut off in every attempt".to_owned()))
+        answer.unwrap_or_else(|BrokenOff| Err(Unread::Unreachable("its body was cut off in every attempt".to_owned())))
     }
 
     /// One request for a part. The outer error is a body that was cut off; the inner one ends the reading.
-    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, String>, BrokenOff> {
+    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, Unread>, BrokenOff> {
         let range = format!("bytes={from}-{}", (from + bytes).min(self.bytes).saturating_sub(1));
         let get = self
             .client
@@ -119,10 +120,8 @@ impl Object {
             Ok(got) => got,
             Err(error) => {
                 return Ok(Err(match error.raw_response() {
-                    Some(answer) if answer.status().as_u16() == CHANGED => {
-                        "the object has changed since it was listed".to_owned()
-                    }
-                    _ => connection::words(&error),
+                    Some(answer) if answer.status().as_u16() == CHANGED => Unread::Changed,
+                    _ => Unread::Unreachable(connection::words(&error)),
                 }));
             }
         };
@@ -134,12 +133,29 @@ impl Object {
 /// A body that was cut off.
 struct BrokenOff;
 
+/// Why a part was not read.
+enum Unread {
+    /// The object has another tag.
+    Changed,
+    /// S3 did not give it, which may be otherwise at another time or from another machine.
+    Unreachable(String),
+}
+
+impl Unread {
+    fn into_io(self) -> io::Error {
+        match self {
+            Self::Changed => io::Error::other("the object has changed since it was listed"),
+            Self::Unreachable(words) => io::Error::new(UNREACHABLE, words),
+        }
+    }
+}
+
 /// Reads an object.
 pub(super) struct Parts {
     object: Object,
     /// The position up to which the object was requested.
     asked: u64,
-    next: Option<JoinHandle<Result<Vec<u8>, String>>>,
+    next: Option<JoinHandle<Result<Vec<u8>, Unread>>>,
     current: io::Cursor<Vec<u8>>,
 }
 
@@ -167,7 +183,7 @@ impl Read for Parts {
             }
             let Some(next) = self.next.take() else { return Ok(0) };
             let part = self.object.runtime.block_on(next).map_err(io::Error::other)?;
-            self.current = io::Cursor::new(part.map_err(io::Error::other)?);
+            self.current = io::Cursor::new(part.map_err(Unread::into_io)?);
             self.ask();
         }
     }

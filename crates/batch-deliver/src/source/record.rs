@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read};
 
+/// The kind of error of an input that could not be reached: another attempt may succeed.
+pub(crate) const UNREACHABLE: io::ErrorKind = io::ErrorKind::NotConnected;
+
 /// A record of an input, as it is read.
 pub(crate) struct Record<E> {
     /// Its line, from 1; the first one if it has several.

@@ -239,7 +239,8 @@ pub(crate) fn read_table<E: Send + 'static>(
             let batch: Received<E> = items
                 .into_iter()
                 .map(|item| {
-                    let item = item.map_err(|error| Unreadable::table(&table, unread(&error)))?;
+                    let item =
+                        item.map_err(|error| Unreadable::table(&table, unread(&error), is_unreachable(&error)))?;
                     let (text, entry) = entry(item);
                     number += 1;
                     Ok(Taken {
@@ -274,6 +275,11 @@ pub(crate) fn placeholders(expression: &str, sign: char) -> impl Iterator<Item =
         let name = &rest[..end.unwrap_or(rest.len())];
         (!name.is_empty()).then(|| expression[place..=place + name.len()].to_owned())
     })
+}
+
+/// Whether another attempt to read the items, or one from another machine, may succeed.
+pub(crate) fn is_unreachable(error: &ScanError) -> bool {
+    !error.cause.is_permanent()
 }
 
 /// Why the items of a table cannot be read to their end. The message of the service is about the table or an expression.

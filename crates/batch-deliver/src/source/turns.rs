@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
-use super::record::{Flaw, Format, Records};
+use super::record::{Flaw, Format, Records, UNREACHABLE};
 use super::settled::SettledRecords;
 
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
@@ -57,12 +57,23 @@ pub(crate) struct Taken<E> {
 }
 
 impl Unreadable {
+    /// Whether another attempt, or one on another machine, may succeed.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn is_unreachable(&self) -> bool {
+        self.error.kind() == UNREACHABLE
+    }
+
     /// A table that cannot be read to its end.
-    pub(super) fn table(name: &str, words: String) -> Self {
+    pub(super) fn table(name: &str, words: String, is_unreachable: bool) -> Self {
+        let kind = if is_unreachable {
+            UNREACHABLE
+        } else {
+            io::ErrorKind::Other
+        };
         Self {
             input: name.to_owned(),
             line: 0,
-            error: io::Error::other(words),
+            error: io::Error::new(kind, words),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
 use crate::sink::{DeliveryOptions, PaceOptions, Target};
-use crate::source::{Input, Segments, exactly};
+use crate::source::{Input, Segments, UNREACHABLE, exactly};
 use crate::stop::Stop;
 
 /// Delivers one shard after the other. All share one pace.
@@ -128,7 +128,7 @@ impl<T: Target> Worker<T> {
         let unreadable = |words: String| ShardResult::failed(UNREADABLE, words);
         let name = &shard.input;
         let input = exactly(name, &self.job.connection).await;
-        let input = input.map_err(|failure| unreadable(failure.to_string()))?;
+        let input = input.map_err(|failure| ShardResult::unread(&failure))?;
         let bytes = input.bytes.unwrap_or_default();
         if (shard.part.begin, shard.part.end) == (0, bytes) {
             return Ok(input);
@@ -144,7 +144,15 @@ impl<T: Target> Worker<T> {
             Ok(false) => Err(unreadable(format!(
                 "{name} cannot be cut as it was planned: make a new plan"
             ))),
-            Err(error) => Err(unreadable(format!("{name} cannot be read: {error}"))),
+            Err(error) => {
+                let words = format!("{name} cannot be read: {error}");
+                let is_unreachable = error.kind() == UNREACHABLE;
+                Err(ShardResult::unread(&if is_unreachable {
+                    Failure::Failed(words)
+                } else {
+                    Failure::WrongUse(words)
+                }))
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::job::{Continued, Scanning};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
 use crate::sink::{Lines, existing};
-use crate::source::{ScannedItems, Segments, TableReads, unread};
+use crate::source::{ScannedItems, Segments, TableReads, is_unreachable, unread};
 use crate::stop::Stop;
 
 /// Bytes of lines that are written together.
@@ -91,7 +91,7 @@ impl Exporter {
         checkpoint: &Location,
         stop: &Stop,
     ) -> Result<ShardResult, ShardResult> {
-        let unreadable = |failure: Failure| ShardResult::failed(UNREADABLE, failure.to_string());
+        let unreadable = |failure: Failure| ShardResult::unread(&failure);
         let table = existing(&segments.table, &self.tables).await.map_err(unreadable)?;
         let reads = TableReads {
             table: segments.table.clone(),
@@ -112,7 +112,8 @@ impl Exporter {
         let opened = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
         let settled_before = opened.settled;
         let continued = block_in_place(|| scanning.continued(Some(opened), stop));
-        let (mut items, journal) = continued.map_err(unreadable)?;
+        let continued = continued.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
+        let (mut items, journal) = continued?;
         let mut journal = SegmentJournal(journal);
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
@@ -143,7 +144,7 @@ impl Exporter {
                     let words = format!("the worker had to stop: {} were exported", counted(written, "item"));
                     return Err(ShardResult::failed(INTERRUPTED, words));
                 }
-                Err(words) => return Err(ShardResult::failed(UNREADABLE, words)),
+                Err(failure) => return Err(unreadable(failure)),
                 Ok(()) if is_last => break,
                 Ok(()) => {}
             }
@@ -170,7 +171,7 @@ impl Exporter {
         &self,
         name: &str,
         items: &mut ScannedItems,
-    ) -> Result<(ExportPart, Result<(), String>), ShardResult> {
+    ) -> Result<(ExportPart, Result<(), Failure>), ShardResult> {
         let mut part = ExportPart {
             lines: self.lines(name).await.map_err(|failure| unwritten(&failure))?,
             waiting: Vec::new(),
@@ -195,7 +196,7 @@ impl Exporter {
     }
 
     /// Writes the items of a part, and why they have ended early if they have.
-    async fn fill(&self, part: &mut ExportPart, items: &mut ScannedItems) -> Result<Result<(), String>, Failure> {
+    async fn fill(&self, part: &mut ExportPart, items: &mut ScannedItems) -> Result<Result<(), Failure>, Failure> {
         let mut ended = Ok(());
         while part.bytes < self.part_bytes {
             match items.next().await {
@@ -206,7 +207,12 @@ impl Exporter {
                     part.items += 1;
                 }
                 Some(Err(error)) => {
-                    ended = Err(unread(&error));
+                    let words = unread(&error);
+                    ended = Err(if is_unreachable(&error) {
+                        Failure::Failed(words)
+                    } else {
+                        Failure::WrongUse(words)
+                    });
                     break;
                 }
                 None => break,

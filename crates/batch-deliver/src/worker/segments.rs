@@ -21,7 +21,7 @@ impl<T: Target> Worker<T> {
         checkpoint: Option<&Location>,
         stop: Stop,
     ) -> Result<ShardResult, ShardResult> {
-        let unreadable = |failure: Failure| ShardResult::failed(UNREADABLE, failure.to_string());
+        let unreadable = |failure: Failure| ShardResult::unread(&failure);
         let Some(from) = &self.tables else {
             let words = "the items of a table are for another table: this worker has a queue".to_owned();
             return Err(ShardResult::failed(UNREADABLE, words));
@@ -56,7 +56,7 @@ impl<T: Target> Worker<T> {
         let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
         let entry = Arc::clone(&from.entry);
         let read = scanning.read(opened, dead_letter.is_some(), &stop, move |item| entry(item));
-        let (reading, journal) = read.map_err(unreadable)?;
+        let (reading, journal) = read.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
         let kept = Kept {
             options,
             journal,

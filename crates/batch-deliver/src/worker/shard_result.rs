@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use serde_json::{Value, json};
 
 use super::plan::Planned;
+use crate::outcome::Failure;
 use crate::progress::Summary;
 
 /// The result of a shard.
@@ -19,7 +20,7 @@ pub(crate) enum ShardResult {
     },
 }
 
-/// The service accepts nothing from this worker: no table, no permission, no credentials, no space.
+/// The services give or accept nothing: no table, no permission, no credentials, no connection, no space.
 pub(super) const STOPPED: &str = "Stopped";
 
 /// Dead letters cannot be written.
@@ -43,6 +44,16 @@ impl ShardResult {
     pub(super) fn no_shard(words: &str) -> Self {
         let words = format!("{words}: a shard needs input, begin and end, as written by `batch-deliver plan`");
         Self::failed("NoShard", words)
+    }
+
+    /// What is to be read cannot be opened.
+    pub(super) fn unread(failure: &Failure) -> Self {
+        // What is named wrongly stays so. Anything else may pass, or be a fault of this machine.
+        let error = match failure {
+            Failure::WrongUse(_) => UNREADABLE,
+            Failure::Failed(_) => STOPPED,
+        };
+        Self::failed(error, failure.to_string())
     }
 
     /// The checkpoint cannot be written.
@@ -86,6 +97,7 @@ impl ShardResult {
             return Self::failed(INTERRUPTED, words);
         }
         match &summary.ended {
+            Some(ended) if ended.is_unreachable() => Self::failed(STOPPED, ended.to_string()),
             Some(ended) => Self::failed(UNREADABLE, ended.to_string()),
             None => Self::failed("Undelivered", summary.undelivered().join("; ")),
         }

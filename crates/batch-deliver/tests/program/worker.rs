@@ -67,6 +67,20 @@ fn every_shard_is_answered_with_its_counts_or_its_error() {
     terminate(worker).expect(130, "shard ends at");
 }
 
+/// Another worker may reach it. This one would take one shard after the other.
+#[cfg(feature = "s3")]
+#[test]
+fn a_worker_that_cannot_reach_its_input_gives_the_shard_back_and_ends() {
+    let folder = Folder::new();
+    let activity = Activity::new([shard("s3://b/a.jsonl", 0, 10), shard("s3://b/a.jsonl", 10, 20)]);
+    let mut worker = command(&folder, &activity, 1_000_000, "");
+    // Nothing listens there.
+    let worker = worker.env("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1").output();
+    Run::from(worker.unwrap()).expect(1, "the worker ends: the bucket b cannot be reached");
+    assert_eq!(activity.answer(), failure("Stopped"));
+    assert!(activity.said.try_recv().is_err(), "another shard was taken");
+}
+
 #[test]
 fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
     let folder = Folder::new();
