@@ -52,9 +52,11 @@ pub(crate) enum Fault {
     },
     /// The worker is told to stop.
     Terminate,
-    /// For this time, no request of the worker to the service, or no answer from it, arrives.
+    /// For this time, no request of the worker to the service, or no answer from it, arrives. Connections are reset at once, or have no
+    /// answer until then.
     CutOff {
         applied: bool,
+        is_silent: bool,
         time: Duration,
     },
 }
@@ -91,7 +93,11 @@ impl Fault {
         match random.random_range(0..12) {
             0..=2 => Self::Kill { applied },
             3..=5 => Self::Freeze { applied, time },
-            6 | 7 => Self::CutOff { applied, time },
+            6 | 7 => Self::CutOff {
+                applied,
+                is_silent: random.random_bool(0.5),
+                time,
+            },
             8 => Self::Terminate,
             9 => Self::Silent { applied, time },
             _ => *Self::OF_REQUEST.choose(random).unwrap(),

@@ -43,6 +43,10 @@ pub(crate) struct Plan {
     /// Entries or read units per second of each worker.
     pub(crate) rate: u32,
     pub(crate) has_checkpoints: bool,
+    /// Whether dead letters and checkpoints are in a folder that all workers share.
+    pub(crate) is_local: bool,
+    /// Whether another load has left a checkpoint of the same name.
+    pub(crate) has_stale_checkpoint: bool,
     /// The clock of the first worker.
     pub(crate) skew: Skew,
 }
@@ -61,6 +65,8 @@ impl Plan {
             },
             _ => Skew::None,
         };
+        let has_checkpoints = work == Work::Export || random.random_bool(0.85);
+        let is_local = work != Work::Export && random.random_bool(0.15);
         Self {
             work,
             load,
@@ -70,7 +76,9 @@ impl Plan {
                 Work::Load | Work::Send => random.random_range(15..60),
                 Work::Copy | Work::Export => random.random_range(200..600),
             },
-            has_checkpoints: work == Work::Export || random.random_bool(0.85),
+            has_checkpoints,
+            is_local,
+            has_stale_checkpoint: has_checkpoints && !is_local && !work.is_of_segments() && random.random_bool(0.1),
             skew,
             faults: Faults::of(&mut random),
         }
@@ -86,6 +94,8 @@ impl Plan {
             shards: 1,
             rate: 20,
             has_checkpoints: true,
+            is_local: false,
+            has_stale_checkpoint: false,
             skew: Skew::None,
         }
     }
@@ -94,11 +104,12 @@ impl Plan {
         let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
         let heartbeat = HEARTBEAT.as_secs();
         let common = format!("worker --activity {arn} --heartbeat {heartbeat}s");
-        let checkpoints = "--checkpoints s3://b/checkpoints/";
+        let place = if self.is_local { "" } else { "s3://b/" };
+        let checkpoints = format!("--checkpoints {place}checkpoints/");
         let delivery = format!(
-            "--dead-letters s3://b/letters/ --concurrency 2 --max-rate {} {}",
+            "--dead-letters {place}letters/ --concurrency 2 --max-rate {} {}",
             self.rate,
-            if self.has_checkpoints { checkpoints } else { "" }
+            if self.has_checkpoints { &checkpoints } else { "" }
         );
         match self.work {
             Work::Load => format!("{common} --table items {delivery}"),
@@ -193,7 +204,10 @@ impl Fleet {
         let clock = Clock::start();
         let ledger = Ledger::new(sink, objects.clone());
         let faults = std::mem::take(&mut plan.faults);
-        let planned_faults = format!("{faults:?}, {:?}, {:?}", plan.skew, plan.work);
+        let planned_faults = format!(
+            "{faults:?}, {:?}, {:?}, local {}, stale {}, checkpoints {}",
+            plan.skew, plan.work, plan.is_local, plan.has_stale_checkpoint, plan.has_checkpoints
+        );
         let shared = Shared::new((clock, Activity::new(clock)), objects, server.address(), ledger, faults);
         let front = Front::serve(shared);
         Self {
@@ -282,6 +296,9 @@ impl Fleet {
         shared
             .ledger()
             .begin(self.shards.iter().map(|shard| (shard, entries(shard))));
+        if self.plan.has_stale_checkpoint {
+            shared.ledger().leave_a_stale_checkpoint();
+        }
         shared.activity.begin(self.shards.iter().cloned());
         Ok(())
     }

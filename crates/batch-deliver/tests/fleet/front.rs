@@ -52,12 +52,14 @@ impl Shared {
         ledger: Ledger,
         faults: Faults,
     ) -> Self {
+        let workers = Workers::new();
+        let ledger = ledger.with_folder(workers.folder.path("."));
         Self {
             clock,
             activity,
             objects,
             simulator,
-            workers: Workers::new(),
+            workers,
             ledger: Mutex::new(ledger),
             faults: Mutex::new(faults),
             overlapping: Mutex::default(),
@@ -104,18 +106,29 @@ impl Shared {
         }
         let service = service(request);
         let fault = self.faults.lock().unwrap().next(service).filter(|_| !self.is_over());
-        if let Some(Fault::CutOff { applied, time }) = fault {
+        if let Some(Fault::CutOff {
+            applied,
+            is_silent,
+            time,
+        }) = fault
+        {
             let until = self.clock.now() + time;
             self.workers.all()[worker].cut = Some(Cut {
                 service,
                 until,
                 applied,
+                is_silent,
             });
+        }
+        if fault.is_some() && service == Service::Destination {
+            self.ledger().is_in_doubt = true;
         }
         let cut = self.workers.all()[worker].cut_off(service, self.clock);
         if let Some(cut) = cut.filter(|_| !self.is_over()) {
             self.unheard(worker, service, request, cut.applied);
-            self.wait(cut.until.saturating_sub(self.clock.now()));
+            if cut.is_silent {
+                self.wait(cut.until.saturating_sub(self.clock.now()));
+            }
             return None;
         }
         match fault {
@@ -207,11 +220,15 @@ impl Shared {
         let operation = operation(request);
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let shard = self.activity.shard_of(&body);
+        match (shard, operation) {
+            (Some(shard), "SendTaskSuccess") => self.ledger().says_delivered(worker, shard),
+            (Some(shard), "SendTaskFailure") if body["error"] == "Interrupted" => {
+                self.ledger().says_interrupted(worker, shard);
+            }
+            _ => {}
+        }
         if operation != "SendTaskHeartbeat" {
             self.ledger().ends_shard(worker);
-        }
-        if let (Some(shard), "SendTaskSuccess") = (shard, operation) {
-            self.ledger().says_delivered(worker, shard);
         }
         let (status, answer, said) = self.activity.answer(worker, operation, &body);
         match said {
@@ -238,6 +255,7 @@ impl Shared {
             self.overlapping.lock().unwrap().insert(shard);
         }
         held.insert((worker, shard));
+        self.ledger().begins_shard(worker);
     }
 
     /// Sends the request to the simulator.

@@ -1,7 +1,9 @@
 //! What must hold at each request of a fleet: no checkpoint and no answer says more than what is stored, and no worker sends what the
 //! checkpoint with which it began has settled.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
 
 use aws_batch_simulator::{Queue, Record, Table};
 use flate2::read::MultiGzDecoder;
@@ -12,6 +14,16 @@ use crate::load::Entry;
 
 /// Calls that a worker may still make after it was told that it has lost its shard: those in flight, and those that are being made.
 const CALLS_AFTER_LOSS: u32 = 6;
+
+/// A checkpoint of another load, which has settled more records than any shard has.
+const STALE: &str = concat!(
+    r#"{"batch_deliver":2,"program":""#,
+    env!("CARGO_PKG_VERSION"),
+    r#"","settings":{},"inputs":[{"place":"s3://b/in/0.jsonl","bytes":1,"version":"another"}],"unsure":100}"#,
+    "\n",
+    r#"{"settled":[[0,1000000]]}"#,
+    "\n"
+);
 
 /// Where the entries go.
 pub(crate) enum Sink {
@@ -24,12 +36,20 @@ pub(crate) enum Sink {
 pub(crate) struct Ledger {
     sink: Sink,
     objects: Objects,
+    /// The folder of dead letters and checkpoints that are not in S3.
+    folder: PathBuf,
     shards: Vec<Shard>,
     /// The applied entries, in their order, and how many records of the simulator they are from.
     applied: Vec<u32>,
     seen: usize,
-    /// What a checkpoint had settled when a worker read it, by the worker and the shard.
-    resumed: HashMap<(usize, usize), BTreeSet<u32>>,
+    /// What a checkpoint had settled when a worker read it, by the worker: the shard, and its entries.
+    resumed: HashMap<usize, (usize, BTreeSet<u32>)>,
+    /// The workers that have put a checkpoint of their shard.
+    putting: HashSet<usize>,
+    /// What each worker has sent of its shard.
+    sent: HashMap<usize, BTreeSet<u32>>,
+    /// Whether a request to the destination had a fault, so that a worker may not know what it has delivered.
+    pub(crate) is_in_doubt: bool,
     /// Calls since a worker was told that it has lost its shard.
     since_loss: HashMap<usize, u32>,
     pub(crate) violations: Vec<String>,
@@ -40,8 +60,8 @@ struct Shard {
     checkpoint: String,
     /// Its entries, as far as they are known, in their order.
     entries: Vec<Entry>,
-    /// The entries that the last checkpoint has settled.
-    settled: BTreeSet<u32>,
+    /// The entries that the last checkpoint has settled, if it names them.
+    settled: Option<BTreeSet<u32>>,
 }
 
 impl Ledger {
@@ -49,13 +69,21 @@ impl Ledger {
         Self {
             sink,
             objects,
+            folder: PathBuf::new(),
             shards: Vec::new(),
             applied: Vec::new(),
             seen: 0,
             resumed: HashMap::new(),
+            putting: HashSet::new(),
+            sent: HashMap::new(),
+            is_in_doubt: false,
             since_loss: HashMap::new(),
             violations: Vec::new(),
         }
+    }
+
+    pub(crate) fn with_folder(self, folder: PathBuf) -> Self {
+        Self { folder, ..self }
     }
 
     /// The shards, each with its planned form and its entries.
@@ -63,9 +91,15 @@ impl Ledger {
         let begun = shards.map(|(planned, entries)| Shard {
             checkpoint: format!("checkpoints/{}", name(planned)),
             entries,
-            settled: BTreeSet::new(),
+            settled: None,
         });
         self.shards = begun.collect();
+    }
+
+    /// A checkpoint of another load stands in the place of the first shard's.
+    pub(crate) fn leave_a_stale_checkpoint(&self) {
+        let key = self.shards[0].checkpoint.clone();
+        self.objects.lock().unwrap().insert(key, STALE.into());
     }
 
     /// The shard whose checkpoint has this key.
@@ -75,6 +109,7 @@ impl Ledger {
 
     /// A worker puts this checkpoint.
     pub(crate) fn puts_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
+        self.putting.insert(worker);
         let Some(settled) = self.settled(shard, content) else {
             return;
         };
@@ -93,16 +128,21 @@ impl Ledger {
         let Some(settled) = self.settled(shard, content) else {
             return;
         };
-        if !settled.is_superset(&self.shards[shard].settled) {
+        if self.shards[shard]
+            .settled
+            .as_ref()
+            .is_some_and(|before| !settled.is_superset(before))
+        {
             self.violate(worker, shard, "it has replaced a checkpoint by an older one");
         }
-        self.shards[shard].settled = settled;
+        self.shards[shard].settled = Some(settled);
     }
 
     /// A worker reads this checkpoint.
     pub(crate) fn reads_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
-        if let Some(settled) = self.settled(shard, content) {
-            self.resumed.insert((worker, shard), settled);
+        // After a put that was refused, it looks whose checkpoint stands.
+        if let Some(settled) = self.settled(shard, content).filter(|_| !self.putting.contains(&worker)) {
+            self.resumed.insert(worker, (shard, settled));
         }
     }
 
@@ -111,13 +151,14 @@ impl Ledger {
         if !is_done {
             self.violate(worker, shard, "its checkpoint is removed before it is answered");
         }
-        self.shards[shard].settled.clear();
+        self.shards[shard].settled = None;
     }
 
     /// A worker sends these entries.
     pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>) {
-        let again = self.resumed.iter().find_map(|((reader, shard), settled)| {
-            let again = settled.intersection(numbers).next().filter(|_| *reader == worker)?;
+        self.sent.entry(worker).or_default().extend(numbers);
+        let again = self.resumed.get(&worker).and_then(|(shard, settled)| {
+            let again = settled.intersection(numbers).next()?;
             Some((*shard, *again))
         });
         if let Some((shard, number)) = again {
@@ -134,6 +175,38 @@ impl Ledger {
                     "worker {worker} goes on after it was told that it has lost its shard"
                 ));
             }
+        }
+    }
+
+    pub(crate) fn begins_shard(&mut self, worker: usize) {
+        self.sent.remove(&worker);
+        self.resumed.remove(&worker);
+        self.putting.remove(&worker);
+    }
+
+    /// A worker says that it had to stop. What it has delivered is in the checkpoint then, if it knows of it.
+    pub(crate) fn says_interrupted(&mut self, worker: usize, shard: usize) {
+        let is_told = self.since_loss.contains_key(&worker);
+        let Some(settled) = &self.shards[shard].settled else {
+            return;
+        };
+        if self.is_in_doubt || is_told {
+            return;
+        }
+        let settled = settled.clone();
+        let sent = self.sent.get(&worker).cloned().unwrap_or_default();
+        let forgotten: Vec<u32> = self
+            .applied()
+            .iter()
+            .filter(|number| sent.contains(number) && !settled.contains(number))
+            .copied()
+            .collect();
+        if !forgotten.is_empty() {
+            self.violate(
+                worker,
+                shard,
+                &format!("it stops, but {forgotten:?} is not in its checkpoint"),
+            );
         }
     }
 
@@ -174,6 +247,9 @@ impl Ledger {
 
     /// The entries that a checkpoint has settled; `None` if it names none, as that of a segment.
     fn settled(&self, shard: usize, content: &[u8]) -> Option<BTreeSet<u32>> {
+        if content == STALE.as_bytes() {
+            return None;
+        }
         let lines = content.split(|byte| *byte == b'\n').skip(1);
         let lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         let runs: Vec<Vec<(usize, usize)>> = lines
@@ -231,13 +307,21 @@ impl Ledger {
         let letters = objects
             .iter()
             .filter(|(key, _)| key.starts_with("letters/") && !key.contains("/causes/"));
-        letters.flat_map(|(_, content)| numbers(content)).collect()
+        let mut found: Vec<u32> = letters.flat_map(|(_, content)| numbers(content)).collect();
+        let files = fs::read_dir(self.folder.join("letters")).into_iter().flatten();
+        let files = files.map(|file| file.unwrap().path());
+        // The files of causes have no entries.
+        found.extend(files.flat_map(|path| numbers(&fs::read(path).unwrap_or_default())));
+        found
     }
 
     /// The checkpoints that stand: their shards.
     pub(crate) fn checkpoints(&self) -> Vec<usize> {
         let objects = self.objects.lock().unwrap();
-        let standing = (0..self.shards.len()).filter(|shard| objects.contains_key(&self.shards[*shard].checkpoint));
+        let standing = (0..self.shards.len()).filter(|shard| {
+            let checkpoint = &self.shards[*shard].checkpoint;
+            objects.contains_key(checkpoint) || self.folder.join(checkpoint).exists()
+        });
         standing.collect()
     }
 }

@@ -30,11 +30,12 @@ pub(crate) struct Cut {
     pub(crate) service: Service,
     pub(crate) until: Duration,
     pub(crate) applied: bool,
+    pub(crate) is_silent: bool,
 }
 
 /// All programs of a fleet.
 pub(crate) struct Workers {
-    folder: Folder,
+    pub(crate) folder: Folder,
     workers: Mutex<Vec<Worker>>,
 }
 
