@@ -49,7 +49,7 @@ pub trait BackoffStrategy: Send + Sync + 'static {
     ///
     /// Called when a call has ended, after [`Pace::observe`], once for all of its rejected entries with the same history:
     /// they are sent again together. Not called for entries of a hot key, nor when the call could not be made: these
-    /// entries wait for their key or for the next probe.
+    /// entries wait for their key, or until single calls have shown that calls can be made again.
     ///
     /// An entry that would wait beyond [`give_up_after`](crate::DeliveryOptions::give_up_after) is handed back at once.
     /// When half of a call was throttled, or nothing of it was accepted, the worker that made it waits as long as the first

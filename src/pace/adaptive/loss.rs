@@ -88,7 +88,7 @@ impl LossOfKind {
     }
 
     /// Trials at any other pace. Whether more are rejected than the baseline explains.
-    fn observe_above(&mut self, trials: Trials) -> bool {
+    fn observe_elsewhere(&mut self, trials: Trials) -> bool {
         if self.baseline <= 0.0 {
             return trials.rejected > 0.0;
         }
@@ -186,9 +186,9 @@ impl BaselineLoss {
     }
 
     /// A call that left at any other pace. Whether its rejections are a congestion signal.
-    pub(super) fn observe_above(&mut self, trial: Evidence) -> bool {
-        let calls = self.calls.observe_above(trial.calls);
-        self.entries.observe_above(trial.entries) || calls
+    pub(super) fn observe_elsewhere(&mut self, trial: Evidence) -> bool {
+        let calls = self.calls.observe_elsewhere(trial.calls);
+        self.entries.observe_elsewhere(trial.entries) || calls
     }
 
     /// The unexpected rejections have another reason: they are not counted.

@@ -270,7 +270,8 @@ impl Pacer {
         }
     }
 
-    /// Whether the retries of an answer tell nothing of the capacity, as they may be rejected for reasons of their own.
+    /// Whether the retries of an answer tell nothing of the capacity: rejected ones are sent again, so they overstate a random loss and
+    /// the loss that a probe measures, or they are rejected for reasons of their own.
     fn judges_fresh_alone(&self, answer: &Observation) -> bool {
         let is_probe = matches!(self.phase, Phase::Probing(_)) && answer.fresh.sent > 0.0;
         self.loss.is_known() || self.retries.are_paced() || is_probe || RetryPace::are_singled_out(answer)
@@ -284,7 +285,8 @@ impl Pacer {
             if self.loss.is_known() && !was_known {
                 self.schedule_review(answer.now, true);
             }
-        } else if (answer.sent_at > self.schedule.cut_at || was_known) && self.loss.observe_above(trial) {
+        // Calls that left before the signal tell what it has told, unless a loss is known, which they may exceed.
+        } else if (answer.sent_at > self.schedule.cut_at || was_known) && self.loss.observe_elsewhere(trial) {
             self.signal(answer);
         }
         if self.is_stalled(answer) {
@@ -318,7 +320,7 @@ impl Pacer {
             probe.pace
         } else {
             let conditions = self.conditions();
-            self.settings.share * conditions.capacity * self.schedule.pace(now, &conditions)
+            self.settings.share * conditions.capacity * self.schedule.share(now, &conditions)
         };
         self.settings.within_bounds(pace)
     }
@@ -326,6 +328,7 @@ impl Pacer {
     fn earn(&mut self, now: f64) {
         let pace = match &self.phase {
             Phase::Steady | Phase::Probing(_) => self.pace(now),
+            // The window or the single attempts are the limit.
             _ => self.settings.max_pace(),
         };
         self.tokens.earn(now, pace, BURST);

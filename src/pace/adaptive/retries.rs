@@ -7,7 +7,8 @@ use super::time::TokenBucket;
 use crate::jitter::Jitter;
 use crate::pace::Retry;
 
-/// The delay before the first and the second retry.
+/// The longest delay before the second retry, and before the first one while retries have a pace of their own; otherwise the first one
+/// does not wait.
 const FIRST_DELAY: Duration = Duration::from_millis(50);
 
 /// The same where random loss explains the rejections, which need no time to end.

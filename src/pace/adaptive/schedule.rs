@@ -87,8 +87,8 @@ impl Schedule {
         1.0 + OVER - (DIP + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
     }
 
-    /// Entries a second, as a share of the estimate.
-    pub(super) fn pace(&self, now: f64, conditions: &Conditions) -> f64 {
+    /// The pace as a share of the estimate.
+    pub(super) fn share(&self, now: f64, conditions: &Conditions) -> f64 {
         let max = (MAX_CLIMB * conditions.recent / conditions.capacity).max(MIN_CLIMB);
         let since = (now - self.cut_at).max(0.0);
         if since < self.period {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_mean_over_a_period_is_the_estimate_within_a_percent() {
         let schedule = after_cuts(20);
-        let paces = (0..1500).map(|millis| schedule.pace(f64::from(millis) / 1000.0, &CONDITIONS));
+        let paces = (0..1500).map(|millis| schedule.share(f64::from(millis) / 1000.0, &CONDITIONS));
         let mean = paces.sum::<f64>() / 1500.0;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
     }
@@ -136,7 +136,7 @@ mod tests {
     fn the_pace_begins_below_the_estimate_and_never_falls_until_the_next_signal() {
         let schedule = after_cuts(20);
         let paces: Vec<_> = (0..5000)
-            .map(|millis| schedule.pace(f64::from(millis) / 1000.0, &CONDITIONS))
+            .map(|millis| schedule.share(f64::from(millis) / 1000.0, &CONDITIONS))
             .collect();
         assert!((paces[0] - 0.85).abs() < 1e-9);
         assert!(paces.is_sorted());
@@ -179,7 +179,7 @@ mod tests {
             period: 1.5,
             next: 4.0,
         };
-        let overspeed = |schedule: &Schedule, conditions: Conditions| schedule.pace(12.0, &conditions) - 1.0;
+        let overspeed = |schedule: &Schedule, conditions: Conditions| schedule.share(12.0, &conditions) - 1.0;
         assert_about(overspeed(&schedule, CONDITIONS), OVER * 2.5_f64.exp2());
         // Four round trips, and the time that a call takes.
         let far = Conditions {

@@ -18,7 +18,7 @@ pub(super) struct Settings {
     pub(super) share: f64,
     /// Entries a second at most.
     pub(super) max_rate: Option<f64>,
-    /// Entries a second at first; `None` to search.
+    /// Entries a second that the service accepts at first, of which `share` is taken; `None` to search.
     pub(super) initial_rate: Option<f64>,
     /// Units of capacity are counted instead of entries.
     pub(super) counts_units: bool,

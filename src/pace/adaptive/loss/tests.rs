@@ -29,8 +29,8 @@ fn few_rejections_at_a_low_pace_are_a_loss_without_a_probe() {
 #[test]
 fn without_a_loss_any_rejection_is_a_congestion_signal() {
     let mut loss = BaselineLoss::default();
-    assert!(!loss.observe_above(call(0.0)));
-    assert!(loss.observe_above(call(1.0)));
+    assert!(!loss.observe_elsewhere(call(0.0)));
+    assert!(loss.observe_elsewhere(call(1.0)));
 }
 
 #[test]
@@ -39,11 +39,11 @@ fn what_a_known_loss_explains_is_no_signal_and_what_goes_beyond_it_is() {
     loss.calls.set(Trials::new(100.0, 20.0));
     for number in 0..100 {
         assert!(
-            !loss.observe_above(call(if number % 5 == 0 { 25.0 } else { 0.0 })),
+            !loss.observe_elsewhere(call(if number % 5 == 0 { 25.0 } else { 0.0 })),
             "{number}"
         );
     }
-    let signals = (0..20).filter(|_| loss.observe_above(call(25.0))).count();
+    let signals = (0..20).filter(|_| loss.observe_elsewhere(call(25.0))).count();
     assert!(signals > 5, "{signals}");
 }
 
