@@ -13,9 +13,9 @@ use tokio::time::sleep;
 use tracing::warn;
 
 use super::error::SpoolError;
+use super::handle::StoreHandle;
 use super::pending::Pending;
 use super::settlement::Settlement;
-use super::shelf::Shelf;
 use super::store::{Refusal, StoredEntry};
 use crate::engine::{Confirmation, Incoming, Input};
 use crate::events::SPOOL;
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The entries on disk from the first that is not settled, as far as the window reaches. They end only with the delivery.
 pub(super) struct Backlog<V> {
-    shelf: Shelf,
+    store: StoreHandle,
     settlement: Arc<Settlement>,
     handling: Option<Arc<Handling<V>>>,
     read: VecDeque<StoredEntry>,
@@ -51,10 +51,10 @@ struct Read {
 }
 
 impl<V> Backlog<V> {
-    pub(super) fn new(shelf: Shelf, settlement: Arc<Settlement>, handling: Option<Arc<Handling<V>>>) -> Self {
+    pub(super) fn new(store: StoreHandle, settlement: Arc<Settlement>, handling: Option<Arc<Handling<V>>>) -> Self {
         Self {
             next: settlement.until(),
-            shelf,
+            store,
             settlement,
             handling,
             read: VecDeque::new(),
@@ -70,13 +70,13 @@ impl<V> Backlog<V> {
             if from >= end {
                 return Poll::Pending;
             }
-            let (shelf, pause) = (self.shelf.clone(), self.is_failing.then(|| sleep(PAUSE)));
+            let (store, pause) = (self.store.clone(), self.is_failing.then(|| sleep(PAUSE)));
             self.reading = Some(
                 async move {
                     if let Some(pause) = pause {
                         pause.await;
                     }
-                    let entries = shelf.with(move |store| store.read(from, end, AT_A_TIME, BYTES_AT_A_TIME));
+                    let entries = store.with(move |store| store.read(from, end, AT_A_TIME, BYTES_AT_A_TIME));
                     let entries = entries.await;
                     Read { end, entries }
                 }

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::backlog::Backlog;
+use super::handle::StoreHandle;
 use super::settlement::Settlement;
-use super::shelf::Shelf;
 use crate::delivery::Contents;
 use crate::events::STOPPED;
 use crate::guarded::destination;
@@ -33,7 +33,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
     target: Arc<T>,
     conversion: C::Conversion,
     handlers: Handlers<C::Value>,
-    shelf: Shelf,
+    store: StoreHandle,
     settlement: Arc<Settlement>,
     options: DeliveryOptions,
 ) -> Report {
@@ -49,7 +49,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
             .as_ref()
             .map_or(&options, |handling| handling.options())
             .clone();
-        let input = Backlog::new(shelf.clone(), Arc::clone(&settlement), handling.clone());
+        let input = Backlog::new(store.clone(), Arc::clone(&settlement), handling.clone());
         let outcome = C::deliver_in_task(Arc::clone(&target), &conversion, input, of_delivery).await;
         // What was handed back for another reason than the entry itself is still to be delivered.
         let undelivered = settlement.undelivered() - undelivered_before;

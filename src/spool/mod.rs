@@ -48,12 +48,12 @@ mod clock;
 mod delivering;
 mod error;
 mod folder;
+mod handle;
 mod options;
 mod pending;
 mod report;
 mod room;
 mod settlement;
-mod shelf;
 mod store;
 mod writer;
 
@@ -74,11 +74,11 @@ use tracing::{info, warn};
 
 pub use self::error::SpoolError;
 pub use self::folder::{SpoolFolder, SpooledEntry};
+use self::handle::StoreHandle;
 pub use self::options::{Full, SpoolOptions, SyncPolicy};
 pub use self::report::{SpoolFigures, SpoolReport};
 use self::room::Room;
 use self::settlement::Settlement;
-use self::shelf::Shelf;
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
 use crate::delivery::Contents;
@@ -100,7 +100,7 @@ pub struct Spool<V> {
 }
 
 struct Shared {
-    shelf: Shelf,
+    store: StoreHandle,
     requests: UnboundedSender<Request>,
     room: Arc<Room>,
     settlement: Arc<Settlement>,
@@ -137,8 +137,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         options: SpoolOptions,
     ) -> Result<Self, SpoolError> {
         let folder = options.folder.clone();
-        let shelf = Shelf::open(move || Store::open(&folder)).await?;
-        let (totals, first) = shelf.with(|store| Ok((store.totals(), store.first()?))).await?;
+        let store = StoreHandle::open(move || Store::open(&folder)).await?;
+        let (totals, first) = store.with(|store| Ok((store.totals(), store.first()?))).await?;
         let first = first.map_or(totals.next, |(number, _)| number);
         if totals.entries > 0 {
             let (entries, bytes) = (totals.entries, totals.bytes);
@@ -148,7 +148,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let settlement = Arc::new(Settlement::new(first, totals.next, options.window));
         let (requests, received) = unbounded_channel();
         let writer = Writer::new(
-            shelf.clone(),
+            store.clone(),
             received,
             Arc::clone(&room),
             Arc::clone(&settlement),
@@ -162,7 +162,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             Arc::clone(target),
             conversion.clone(),
             handlers.clone(),
-            shelf.clone(),
+            store.clone(),
             Arc::clone(&settlement),
             of_delivery,
         );
@@ -187,7 +187,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         });
         Ok(Self {
             shared: Arc::new(Shared {
-                shelf,
+                store,
                 requests,
                 room,
                 settlement,
@@ -262,7 +262,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     pub async fn figures(&self) -> Result<SpoolFigures, SpoolError> {
         let (totals, first) = self
             .shared
-            .shelf
+            .store
             .with(|store| Ok((store.totals(), store.first()?)))
             .await?;
         Ok(SpoolFigures {

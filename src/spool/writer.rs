@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::error::SpoolError;
+use super::handle::{StoreHandle, blocking};
 use super::options::SyncPolicy;
 use super::room::{Place, Room};
 use super::settlement::{Settlement, Unwritten};
-use super::shelf::{Shelf, blocking};
 use super::store::{Change, NewEntry, Totals, cost};
 use crate::events::SPOOL;
 use crate::shutdown::joined;
@@ -51,7 +51,7 @@ pub(super) enum Request {
 
 /// Writes entries to disk in groups, and removes those that are settled.
 pub(super) struct Writer {
-    shelf: Shelf,
+    store: StoreHandle,
     requests: UnboundedReceiver<Request>,
     room: Arc<Room>,
     settlement: Arc<Settlement>,
@@ -102,7 +102,7 @@ impl Group {
 
 impl Writer {
     pub(super) fn new(
-        shelf: Shelf,
+        store: StoreHandle,
         requests: UnboundedReceiver<Request>,
         room: Arc<Room>,
         settlement: Arc<Settlement>,
@@ -110,7 +110,7 @@ impl Writer {
         totals: Totals,
     ) -> Self {
         Self {
-            shelf,
+            store,
             requests,
             room,
             settlement,
@@ -200,7 +200,7 @@ impl Writer {
             SyncPolicy::Every(_) => unwritten.is_urgent,
             SyncPolicy::Never => false,
         };
-        let applied = self.shelf.with(move |store| {
+        let applied = self.store.with(move |store| {
             let totals = store.apply(&change, durable)?;
             // The space of entries that were removed is of use to others only when nothing else is to be written.
             if change.new.is_empty() {
@@ -245,7 +245,7 @@ impl Writer {
         if self.room.has(wanted) {
             return;
         }
-        let removed = self.shelf.with(move |store| {
+        let removed = self.store.with(move |store| {
             let dropped = store.drop_oldest(wanted)?;
             Ok((dropped, store.totals()))
         });
@@ -265,10 +265,10 @@ impl Writer {
 
     fn begin_sync(&mut self) {
         self.unsynced_since = None;
-        let shelf = self.shelf.clone();
+        let store = self.store.clone();
         self.sync = Some(tokio::spawn(async move {
             // The device is asked while others write.
-            let (log, folder) = shelf
+            let (log, folder) = store
                 .with(|store| Ok((store.log()?, store.folder().to_owned())))
                 .await?;
             let synced = blocking(move || log.sync_data()).await;
@@ -289,7 +289,7 @@ impl Writer {
             let synced = ended(&mut self.sync).await;
             self.synced(synced);
         }
-        self.shelf.close().await?;
+        self.store.close().await?;
         Ok((self.totals, self.dropped))
     }
 

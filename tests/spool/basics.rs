@@ -1,5 +1,6 @@
 //! Entries go to disk, from there to the service, and are gone then.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::spool::{SpoolError, SpoolFolder, SpoolOptions, SyncPolicy};
@@ -106,12 +107,12 @@ async fn a_handler_takes_entries_that_are_refused_for_good_and_those_alone() {
             refuse_odd(chunk)
         }
     });
-    let taken = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let takes = std::sync::Arc::clone(&taken);
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let handler_takes = Arc::clone(&taken);
     let delivery = Delivery::new(target)
         .options(no_delay())
         .on_undelivered(move |undelivered| {
-            takes.lock().unwrap().push(*undelivered.entry);
+            handler_takes.lock().unwrap().push(*undelivered.entry);
             async {}
         });
     let spool = delivery.spooled(SpoolOptions::at(folder.path())).await.unwrap();
@@ -185,7 +186,7 @@ async fn the_folder_is_free_soon_after_the_last_handle_is_dropped() {
 async fn a_deadline_closes_the_spool_and_leaves_the_rest() {
     let folder = tempdir().unwrap();
     let (target, _) = numbers(stopped);
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
     let options = DeliveryOptions::default().deadline(deadline);
     let spool = spooled(target, options, folder.path()).await;
     spool.enqueue(&1).await.unwrap();

@@ -84,7 +84,7 @@ async fn a_full_spool_lets_entries_wait_and_hands_them_back_in_time() {
     assert!((&mut waiting).now_or_never().is_none());
     gate.send_replace(true);
     waiting.await.unwrap();
-    let report = spool.close_within(Duration::from_secs(60)).await.unwrap();
+    let report = spool.close_within(Duration::from_mins(1)).await.unwrap();
     assert_eq!((report.report.delivered, report.left), (taken as u64 + 1, 0));
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
         #[cfg(feature = "spool")]
-        Command::Spool(to_spool) => Box::pin(spool::run(to_spool)).await,
+        Command::Spool(to_spool) => spool::run(&to_spool),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command } => manual::page(command.as_deref()),
     }

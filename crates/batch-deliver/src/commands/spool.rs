@@ -6,17 +6,14 @@ use std::io::{self, Write, stdout};
 use std::path::Path;
 use std::time::Duration;
 
-use aws_batch_delivery::spool::{SpoolError, SpoolFolder, SpooledEntry};
 use serde_json::json;
 use tokio::task::block_in_place;
 
 use crate::arguments::ToSpool;
 use crate::console::{Console, escaped, grouped, size, time};
 use crate::outcome::{Failure, Outcome};
+use crate::source::Spool;
 use crate::stop::Stop;
-
-/// Entries that are moved together.
-const TOGETHER: usize = 1_000;
 
 /// How many causes are named; others are counted.
 const CAUSES_SHOWN: usize = 5;
@@ -54,7 +51,7 @@ impl Lines {
 }
 
 /// Runs the command.
-pub(super) async fn run(arguments: ToSpool) -> Result<Outcome, Failure> {
+pub(super) fn run(arguments: &ToSpool) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let Some(to) = &arguments.to else {
         return block_in_place(|| shown(&arguments.folder, &console));
@@ -65,12 +62,12 @@ pub(super) async fn run(arguments: ToSpool) -> Result<Outcome, Failure> {
     }
     let stop = Stop::default();
     stop.on_interrupt(console.clone());
-    block_in_place(|| moved(&arguments, to, &console, &stop))
+    block_in_place(|| moved(arguments, to, &console, &stop))
 }
 
 /// Prints what is in the folder, which may be in use.
 fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
-    let figures = SpoolFolder::inspect(folder).map_err(|error| wrong(&error))?;
+    let figures = Spool::figures(folder)?;
     let oldest = figures.oldest.map(|age| format!(", the oldest of {} ago", time(age)));
     console.info(&format!(
         "{} to deliver{}; {} refused; {} in all",
@@ -88,44 +85,30 @@ fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
 
 /// Moves entries, each of which is removed from the spool when its line is on the disk.
 fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
-    let mut folder = SpoolFolder::open(&arguments.folder).map_err(|error| wrong(&error))?;
+    let mut spool = Spool::open(&arguments.folder, arguments.refused)?;
     let mut lines = Lines::open(to)?;
     let (mut written, mut causes) = (0, BTreeMap::<String, u64>::new());
     while !stop.token.is_cancelled() {
-        let entries = if arguments.refused {
-            folder.refused(TOGETHER)
-        } else {
-            folder.entries(TOGETHER)
-        };
-        let entries = entries.map_err(|error| failed(&error))?;
+        let entries = spool.first()?;
         let Some(last) = entries.last().map(|entry| entry.number) else {
             break;
         };
+        let joined: Vec<u8> = entries
+            .iter()
+            .flat_map(|entry| [&*entry.json, b"\n"])
+            .flatten()
+            .copied()
+            .collect();
         let unwritten = |error| Failure::Failed(format!("{to} cannot be written: {error}"));
-        lines.write(&joined(&entries)).map_err(unwritten)?;
-        let removed = if arguments.refused {
-            folder.remove_refused(last)
-        } else {
-            folder.remove_entries(last)
-        };
-        removed.map_err(|error| failed(&error))?;
+        lines.write(&joined).map_err(unwritten)?;
+        spool.remove(last)?;
         written += entries.len() as u64;
         for cause in entries.into_iter().filter_map(|entry| entry.cause) {
             *causes.entry(cause).or_default() += 1;
         }
     }
-    folder.close().map_err(|error| failed(&error))?;
+    spool.close()?;
     report(arguments, to, console, stop, written, causes)
-}
-
-/// The lines of the entries.
-fn joined(entries: &[SpooledEntry]) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for entry in entries {
-        lines.extend_from_slice(&entry.json);
-        lines.push(b'\n');
-    }
-    lines
 }
 
 fn report(
@@ -163,13 +146,4 @@ fn report(
 fn counted(entries: u64) -> String {
     let noun = if entries == 1 { "entry" } else { "entries" };
     format!("{} {noun}", grouped(entries))
-}
-
-/// The folder cannot be opened.
-fn wrong(error: &SpoolError) -> Failure {
-    Failure::WrongUse(escaped(&error.to_string()).into_owned())
-}
-
-fn failed(error: &SpoolError) -> Failure {
-    Failure::Failed(escaped(&error.to_string()).into_owned())
 }

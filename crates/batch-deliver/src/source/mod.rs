@@ -20,6 +20,8 @@ mod record;
 mod scanned;
 mod segments;
 mod settled;
+#[cfg(feature = "spool")]
+mod spool;
 mod turns;
 mod unsupported;
 
@@ -41,6 +43,8 @@ pub(crate) use self::scanned::{
 pub(crate) use self::scanned::{ScanProgress, is_unreachable};
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;
+#[cfg(feature = "spool")]
+pub(crate) use self::spool::Spool;
 #[cfg(feature = "distributed")]
 pub(crate) use self::turns::Unreadable;
 pub(crate) use self::turns::{Order, Place, Turns};

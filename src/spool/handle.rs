@@ -12,9 +12,9 @@ use crate::sync::Mutex;
 
 /// The store, for tasks that must not block. A clone has the same one, until one of them takes it.
 #[derive(Debug, Clone)]
-pub(super) struct Shelf(Arc<Mutex<Option<Store>>>);
+pub(super) struct StoreHandle(Arc<Mutex<Option<Store>>>);
 
-impl Shelf {
+impl StoreHandle {
     /// Opens the store on a thread that may block.
     pub(super) async fn open(
         open: impl FnOnce() -> Result<Store, SpoolError> + Send + 'static,

@@ -1,0 +1,64 @@
+//! The folder of a spool, in which a service keeps its entries until they are delivered.
+
+use std::path::Path;
+
+use aws_batch_delivery::spool::{SpoolError, SpoolFigures, SpoolFolder, SpooledEntry};
+
+use crate::console::escaped;
+use crate::outcome::Failure;
+
+/// Entries that are read together.
+const TOGETHER: usize = 1_000;
+
+/// Entries of a spool that no service has open.
+pub(crate) struct Spool {
+    folder: SpoolFolder,
+    /// Those that were refused for good, instead of those that wait to be delivered.
+    refused: bool,
+}
+
+impl Spool {
+    pub(crate) fn open(folder: &Path, refused: bool) -> Result<Self, Failure> {
+        let folder = SpoolFolder::open(folder).map_err(|error| wrong(&error))?;
+        Ok(Self { folder, refused })
+    }
+
+    /// What is in a folder that may be in use.
+    pub(crate) fn figures(folder: &Path) -> Result<SpoolFigures, Failure> {
+        SpoolFolder::inspect(folder).map_err(|error| wrong(&error))
+    }
+
+    /// The first entries; none if there are no more.
+    pub(crate) fn first(&self) -> Result<Vec<SpooledEntry>, Failure> {
+        let read = if self.refused {
+            self.folder.refused(TOGETHER)
+        } else {
+            self.folder.entries(TOGETHER)
+        };
+        read.map_err(|error| failed(&error))
+    }
+
+    /// Removes the entries up to this number.
+    pub(crate) fn remove(&mut self, last: u64) -> Result<(), Failure> {
+        let removed = if self.refused {
+            self.folder.remove_refused(last)
+        } else {
+            self.folder.remove_entries(last)
+        };
+        removed.map_err(|error| failed(&error))
+    }
+
+    /// Gives the space of the removed entries back.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        self.folder.close().map_err(|error| failed(&error))
+    }
+}
+
+/// The folder cannot be opened.
+fn wrong(error: &SpoolError) -> Failure {
+    Failure::WrongUse(escaped(&error.to_string()).into_owned())
+}
+
+fn failed(error: &SpoolError) -> Failure {
+    Failure::Failed(escaped(&error.to_string()).into_owned())
+}
