@@ -52,7 +52,13 @@ fn is_below(import: &str, path: &str) -> bool {
 fn the_engine_knows_neither_aws_nor_those_that_use_it() {
     let modules = modules();
     let targets = modules.keys().filter(|path| path.starts_with("crate::targets::"));
-    let users = ["aws_", "crate::delivery", "crate::handlers", "crate::producer"];
+    let users = [
+        "aws_",
+        "crate::delivery",
+        "crate::handlers",
+        "crate::producer",
+        "crate::spool",
+    ];
     let others: Vec<&str> = targets.map(String::as_str).chain(users).collect();
     assert_imports_none("crate::engine", &others, &[]);
 }
@@ -101,6 +107,7 @@ fn targets_know_neither_retries_nor_the_pace() {
         "crate::options",
         "crate::pace",
         "crate::producer",
+        "crate::spool",
         "crate::typed",
     ];
     assert_imports_none("crate::targets", &callers, &[]);
@@ -137,11 +144,29 @@ fn options_and_reports_are_below_the_engine_and_the_targets() {
         "crate::engine",
         "crate::handlers",
         "crate::producer",
+        "crate::spool",
         "crate::targets",
     ];
     assert_imports_none("crate::options", &above, &[]);
     assert_imports_none("crate::progress", &above, &[]);
     assert_imports_none("crate::report", &above, &[]);
+}
+
+#[test]
+fn the_store_of_a_spool_knows_only_files() {
+    let crate_modules = modules();
+    let of_spool = ["crate::spool::error", "crate::spool::store"];
+    let others: Vec<&str> = crate_modules
+        .keys()
+        .map(String::as_str)
+        .filter(|path| *path != "crate" && *path != "crate::spool" && !of_spool.contains(path))
+        .chain(["tokio", "aws_"])
+        .collect();
+    assert_imports_none("crate::spool::store", &others, &[]);
+    for (module, content) in crate_modules.iter().filter(|(path, _)| *path != "crate::spool::store") {
+        let uses = content.imports.iter().any(|import| is_below(import, "rusqlite"));
+        assert!(!uses, "{module} uses the database");
+    }
 }
 
 #[test]
