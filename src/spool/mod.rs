@@ -52,6 +52,7 @@ mod handle;
 mod options;
 mod pending;
 mod report;
+mod reserve;
 mod room;
 mod settlement;
 mod store;

@@ -94,8 +94,8 @@ impl SpoolOptions {
 
     /// How many bytes the entries may take on disk, refused ones included. Default: 1 GiB.
     ///
-    /// The folder takes up to a tenth and 32 MiB more, for the structure of its file and for the changes that are not yet in it. A file
-    /// that was large shrinks again.
+    /// The folder takes up to a tenth and 32 MiB more: for the structure of its file, for the changes that are not yet in it, and as a
+    /// reserve of 16 MiB that lets entries be removed when the disk is full. A file that was large shrinks again.
     ///
     /// # Panics
     /// When it is below 4 MiB.

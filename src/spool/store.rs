@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::error::SpoolError;
+use super::reserve::Reserve;
 
 /// The file of the entries.
 const FILE: &str = "spool.sqlite3";
@@ -138,6 +139,7 @@ pub(super) struct Store {
     unread: u64,
     /// Whether a commit waits for the device.
     is_durable: bool,
+    reserve: Reserve,
     /// Unlocks the folder when it is closed.
     _lock: File,
 }
@@ -146,14 +148,11 @@ impl Store {
     /// Opens the folder, or creates it.
     pub(super) fn open(folder: &Path) -> Result<Self, SpoolError> {
         let lock = lock(folder)?;
-        let opened = open(folder, OpenFlags::default()).and_then(|connection| {
-            connection.execute_batch(SETTINGS)?;
-            let is_empty = version(&connection)? == (0, 0) && schema_entries(&connection)? == 0;
-            if is_empty {
-                create(&connection)?;
-            }
-            Ok(connection)
-        });
+        let mut reserve = Reserve::of(folder);
+        let mut opened = open_or_create(folder);
+        if opened.is_err() && reserve.release() {
+            opened = open_or_create(folder);
+        }
         let connection = opened.map_err(|error| failure(folder, error))?;
         let totals = known_totals(folder, &connection)?;
         // The names of the new files.
@@ -165,6 +164,7 @@ impl Store {
             totals,
             unread: first.map_or(totals.next, |(number, _)| number),
             is_durable: false,
+            reserve,
             _lock: lock,
         })
     }
@@ -183,10 +183,18 @@ impl Store {
     }
 
     /// Makes the changes, all or none. If it is `durable`, they survive a loss of power when it returns.
+    ///
+    /// New entries need the reserve; changes without them may use its space.
     pub(super) fn apply(&mut self, change: &Change, durable: bool) -> Result<Totals, SpoolError> {
-        self.make_durable(durable)
-            .and_then(|()| self.changed(change))
-            .map_err(|error| self.failure(error))?;
+        if !change.new.is_empty() {
+            let made = self.reserve.make();
+            made.map_err(|error| SpoolError::storage(&self.folder, error))?;
+        }
+        let mut applied = self.make_durable(durable).and_then(|()| self.changed(change));
+        if applied.is_err() && change.new.is_empty() && self.reserve.release() {
+            applied = self.make_durable(durable).and_then(|()| self.changed(change));
+        }
+        applied.map_err(|error| self.failure(error))?;
         Ok(self.totals)
     }
 
@@ -294,6 +302,7 @@ impl Store {
 
     /// What is left after the last entry was removed is a small file without a log.
     pub(super) fn close(mut self) -> Result<(), SpoolError> {
+        self.reserve.release();
         self.make_durable(true).map_err(|error| self.failure(error))?;
         while self.shrink()? {}
         let folder = self.folder;
@@ -390,6 +399,16 @@ fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
     // One that looks at the file holds up the one that writes, and the other way round, for moments.
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    Ok(connection)
+}
+
+fn open_or_create(folder: &Path) -> rusqlite::Result<Connection> {
+    let connection = open(folder, OpenFlags::default())?;
+    connection.execute_batch(SETTINGS)?;
+    let is_empty = version(&connection)? == (0, 0) && schema_entries(&connection)? == 0;
+    if is_empty {
+        create(&connection)?;
+    }
     Ok(connection)
 }
 

@@ -2,6 +2,8 @@
 
 mod basics;
 mod child;
+#[cfg(unix)]
+mod disk;
 mod full;
 mod kills;
 mod numbers;
