@@ -27,6 +27,10 @@ const ATTEMPTS: u32 = 6;
 /// The delay before the next poll after an error.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// Heartbeats in a row without success after which the delivery stops. With a heartbeat in each third of its time, that time is over,
+/// and another worker may have the shard.
+const MISSED: u32 = 3;
+
 /// Permanent errors of an activity.
 const PERMANENT: [&str; 5] = [
     "ActivityDoesNotExist",
@@ -113,7 +117,7 @@ impl Activity {
     }
 
     /// Sends a heartbeat in each third of this time, until the handle is dropped. Stops the delivery if the shard no longer
-    /// belongs to this worker.
+    /// belongs to this worker, or may not.
     pub(super) fn start_heartbeats(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
         let (activity, token) = (self.clone(), task.token.clone());
         let every = heartbeat / 3;
@@ -121,17 +125,22 @@ impl Activity {
             // The timeout begins when the shard is handed out, but LocalStack does not know the task until a moment later.
             let mut beats = interval_at(Instant::now() + every, every);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut missed = 0;
             loop {
                 beats.tick().await;
                 let beat = activity.client.send_task_heartbeat().task_token(&token).send();
                 // After a heartbeat without an answer, the next one may succeed.
                 let (failed, is_lost) = match timeout(every, beat).await {
-                    Ok(Ok(_)) => continue,
+                    Ok(Ok(_)) => {
+                        missed = 0;
+                        continue;
+                    }
                     Ok(Err(error)) => (words(&error), error.code().is_some_and(|code| LOST.contains(&code))),
                     Err(_) => (format!("no answer in {every:.1?}"), false),
                 };
                 activity.console.warn(&format!("a heartbeat has failed: {failed}"));
-                if is_lost {
+                missed += 1;
+                if is_lost || missed == MISSED {
                     delivery.token.cancel();
                     return;
                 }

@@ -134,6 +134,23 @@ fn a_heartbeat_without_an_answer_does_not_hold_up_the_next_ones() {
     terminate(worker).expect(130, "a heartbeat has failed: no answer in 333.3ms");
 }
 
+/// Step Functions has heard nothing in the time of a heartbeat, so another worker may have the shard.
+#[test]
+fn a_worker_whose_heartbeats_have_no_answer_gives_the_shard_up() {
+    let folder = Folder::new();
+    let name = format!("{SILENT}.jsonl");
+    folder.write(&name, items(0..10_000));
+    folder.write("a.jsonl", items(0..2));
+    let activity = Activity::new([
+        shard(&name, 0, items(0..10_000).len()),
+        shard("a.jsonl", 0, items(0..2).len()),
+    ]);
+    let worker = start(&folder, &activity, 10, "--heartbeat 1s");
+    assert_eq!(activity.answer(), failure("Interrupted"));
+    assert_eq!(activity.answer().1["delivered"], 2);
+    terminate(worker).expect(130, "a heartbeat has failed: no answer in 333.3ms");
+}
+
 #[test]
 fn a_shard_has_heartbeats_until_its_answer_has_arrived() {
     let folder = Folder::new();
