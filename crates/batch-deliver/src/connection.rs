@@ -3,7 +3,9 @@
 #[cfg(feature = "s3")]
 use std::env;
 use std::error::Error;
+use std::time::Duration;
 
+use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::ProvideCredentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -34,6 +36,10 @@ pub(crate) struct Connection {
     pub(crate) endpoint_url: Option<String>,
 }
 
+/// How long a request may wait for its answer, which includes the time in which it is sent: 8 MiB at most. The SDK would wait for ever
+/// if the other side is gone without a word, as behind a router that has forgotten the connection.
+const ANSWER: Duration = Duration::from_mins(5);
+
 impl Connection {
     /// The same in the region that the name of a destination says, if it does. A region that is given must be the same one,
     /// but an emulator may have everything in any region.
@@ -53,7 +59,8 @@ impl Connection {
 
     /// The AWS configuration, as AWS's own tools find it.
     pub(crate) async fn config(&self) -> Result<SdkConfig, Failure> {
-        let mut loader = aws_config::defaults(BehaviorVersion::latest());
+        let timeouts = TimeoutConfig::builder().read_timeout(ANSWER).build();
+        let mut loader = aws_config::defaults(BehaviorVersion::latest()).timeout_config(timeouts);
         if let Some(profile) = &self.profile {
             loader = loader.profile_name(profile);
         }

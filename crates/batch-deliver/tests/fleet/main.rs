@@ -29,7 +29,7 @@ mod worker;
 use std::env;
 use std::sync::Mutex;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::faults::{Fault, Faults, Service};
 use crate::fleet::{Ended, Fleet, Plan};
@@ -115,4 +115,23 @@ fn each_request_of_a_worker_fails_once_and_nothing_is_lost() {
         println!("{work:?}: {requests:?}, {} of {all} failures tried", ended.len());
         assert!(!ended.is_empty());
     }
+}
+
+/// The other side is gone without a word, and heartbeats go on: nothing but the program itself can end the wait.
+#[test]
+fn an_answer_of_s3_that_never_comes_holds_no_shard_for_ever() {
+    let silent = Fault::Silent {
+        applied: false,
+        time: Duration::from_hours(1),
+    };
+    // The planner's first request, the input, and the checkpoint while entries are delivered.
+    let plans = [1, 8, 12].map(|number| {
+        let faults = Faults::one(Service::Storage, number, silent);
+        (format!("request {number}"), Plan::small(Work::Load, faults))
+    });
+    let ended = run(plans.into_iter());
+    assert!(
+        ended.iter().all(|(_, fleet)| fleet.time > Duration::from_mins(1)),
+        "no request waited"
+    );
 }
