@@ -86,18 +86,20 @@ impl Fault {
         Self::Late(Duration::from_secs(3)),
     ];
 
-    fn of(random: &mut SmallRng) -> Self {
+    fn of(random: &mut SmallRng, service: Service) -> Self {
         let applied = random.random_bool(0.5);
         // Shorter and longer than what a worker has to give a sign of life.
         let time = HEARTBEAT.mul_f64(random.random_range(0.3..2.5));
+        let cut_off = Self::CutOff {
+            applied,
+            is_silent: random.random_bool(0.5),
+            time: if service == Service::Activity { time * 3 } else { time },
+        };
         match random.random_range(0..12) {
+            _ if service == Service::Activity && random.random_bool(0.3) => cut_off,
             0..=2 => Self::Kill { applied },
             3..=5 => Self::Freeze { applied, time },
-            6 | 7 => Self::CutOff {
-                applied,
-                is_silent: random.random_bool(0.5),
-                time,
-            },
+            6 | 7 => cut_off,
             8 => Self::Terminate,
             9 => Self::Silent { applied, time },
             _ => *Self::OF_REQUEST.choose(random).unwrap(),
@@ -125,7 +127,7 @@ impl Faults {
             ]
             .choose(random)
             .unwrap();
-            ((service, random.random_range(1..=last)), Fault::of(random))
+            ((service, random.random_range(1..=last)), Fault::of(random, service))
         });
         Self {
             planned: planned.collect(),

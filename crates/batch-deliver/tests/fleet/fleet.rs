@@ -73,7 +73,7 @@ impl Plan {
             workers: random.random_range(1..4),
             shards: random.random_range(1..5),
             rate: match work {
-                Work::Load | Work::Send => random.random_range(15..60),
+                Work::Load | Work::Send => *[4, 15, 30, 60].choose(&mut random).unwrap(),
                 Work::Copy | Work::Export => random.random_range(200..600),
             },
             has_checkpoints,

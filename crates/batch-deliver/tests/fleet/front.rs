@@ -160,6 +160,7 @@ impl Shared {
                 self.workers.freeze(worker);
                 let answer = applied.then(|| self.answer(worker, service, request, false));
                 self.wait(time);
+                self.ledger().hears(worker, self.clock.now());
                 self.workers.thaw(worker);
                 answer.unwrap_or_else(|| self.answer(worker, service, request, true))
             }
@@ -222,8 +223,12 @@ impl Shared {
         let shard = self.activity.shard_of(&body);
         match (shard, operation) {
             (Some(shard), "SendTaskSuccess") => self.ledger().says_delivered(worker, shard),
-            (Some(shard), "SendTaskFailure") if body["error"] == "Interrupted" => {
-                self.ledger().says_interrupted(worker, shard);
+            (Some(shard), "SendTaskFailure") => {
+                // Another cause is that its checkpoint is another worker's.
+                let cause = body["cause"].as_str().unwrap_or_default();
+                if cause.starts_with("the worker had to stop") {
+                    self.ledger().says_interrupted(worker, shard);
+                }
             }
             _ => {}
         }
@@ -231,6 +236,9 @@ impl Shared {
             self.ledger().ends_shard(worker);
         }
         let (status, answer, said) = self.activity.answer(worker, operation, &body);
+        if is_heard {
+            self.ledger().hears(worker, self.clock.now());
+        }
         match said {
             Said::Handed(shard) => self.hand_out(worker, shard),
             Said::Answer { shard, is_accepted, .. } => {
@@ -264,7 +272,7 @@ impl Shared {
         let operation = operation(request);
         let sent = sent(operation, &body);
         if !sent.is_empty() {
-            self.ledger().sends(worker, &sent);
+            self.ledger().sends(worker, &sent, self.clock.now());
         }
         let target = request.header("x-amz-target").unwrap_or_default();
         let answer = exchanged(self.simulator, target, &request.body).ok()?;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aws_batch_simulator::{Queue, Record, Table};
 use flate2::read::MultiGzDecoder;
@@ -14,6 +15,9 @@ use crate::load::Entry;
 
 /// Calls that a worker may still make after it was told that it has lost its shard: those in flight, and those that are being made.
 const CALLS_AFTER_LOSS: u32 = 6;
+
+/// How long a worker that the activity does not hear may go on: a third more than the time of its heartbeat, and what a slow machine adds.
+const LONGEST_SILENCE: Duration = Duration::from_secs(25);
 
 /// A checkpoint of another load, which has settled more records than any shard has.
 const STALE: &str = concat!(
@@ -50,6 +54,8 @@ pub(crate) struct Ledger {
     sent: HashMap<usize, BTreeSet<u32>>,
     /// Whether a request to the destination had a fault, so that a worker may not know what it has delivered.
     pub(crate) is_in_doubt: bool,
+    /// When each worker that has a shard was last heard, and has heard so, by the time of the fleet.
+    heard: HashMap<usize, Duration>,
     /// Calls since a worker was told that it has lost its shard.
     since_loss: HashMap<usize, u32>,
     pub(crate) violations: Vec<String>,
@@ -77,6 +83,7 @@ impl Ledger {
             putting: HashSet::new(),
             sent: HashMap::new(),
             is_in_doubt: false,
+            heard: HashMap::new(),
             since_loss: HashMap::new(),
             violations: Vec::new(),
         }
@@ -154,8 +161,22 @@ impl Ledger {
         self.shards[shard].settled = None;
     }
 
+    /// The activity has heard the worker, and the worker has its answer.
+    pub(crate) fn hears(&mut self, worker: usize, now: Duration) {
+        self.heard.insert(worker, now);
+    }
+
     /// A worker sends these entries.
-    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>) {
+    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>, now: Duration) {
+        if self
+            .heard
+            .get(&worker)
+            .is_some_and(|heard| now > *heard + LONGEST_SILENCE)
+        {
+            self.violations.push(format!(
+                "worker {worker} goes on long after its shard was handed out again for want of a heartbeat"
+            ));
+        }
         self.sent.entry(worker).or_default().extend(numbers);
         let again = self.resumed.get(&worker).and_then(|(shard, settled)| {
             let again = settled.intersection(numbers).next()?;
