@@ -1,6 +1,6 @@
 //! A fleet: a plan, and workers that deliver its shards while requests fail and workers are killed, frozen and cut off.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -14,10 +14,12 @@ use tokio::runtime::Runtime;
 use crate::activity::{Activity, HEARTBEAT};
 use crate::bucket::Objects;
 use crate::clock::{Clock, Skew, real};
+use crate::content::number;
 use crate::faults::{Faults, Service};
-use crate::front::{Front, Shared, exchanged};
-use crate::ledger::{Ledger, Sink, number};
+use crate::front::{Front, exchanged};
+use crate::ledger::{Ledger, Sink};
 use crate::load::{Load, Work};
+use crate::shared::Shared;
 
 /// The time in which a fleet must come to its end. It is much longer than all faults of a seed.
 const LONGEST: Duration = Duration::from_mins(15);
@@ -73,7 +75,7 @@ impl Plan {
             workers: random.random_range(1..4),
             shards: random.random_range(1..5),
             rate: match work {
-                Work::Load | Work::Send => *[4, 15, 30, 60].choose(&mut random).unwrap(),
+                Work::Load | Work::Send | Work::SendInGroups => *[4, 15, 30, 60].choose(&mut random).unwrap(),
                 Work::Copy | Work::Export => random.random_range(200..600),
             },
             has_checkpoints,
@@ -114,6 +116,7 @@ impl Plan {
         match self.work {
             Work::Load => format!("{common} --table items {delivery}"),
             Work::Send => format!("{common} --queue q {delivery}"),
+            Work::SendInGroups => format!("{common} --queue q.fifo --format json {delivery}"),
             Work::Copy => format!("{common} --table copy {delivery}"),
             Work::Export => format!("{common} --export s3://b/out/ --part-bytes 15KB {checkpoints}"),
         }
@@ -141,10 +144,11 @@ pub(crate) struct Ended {
 }
 
 pub(crate) struct Fleet {
-    plan: Plan,
+    pub(crate) plan: Plan,
     front: Front,
     _server: Server,
-    shards: Vec<Value>,
+    /// The shards as they were planned.
+    pub(crate) shards: Vec<Value>,
     planned_faults: String,
 }
 
@@ -168,8 +172,9 @@ impl Fleet {
         let table = |name: &str| simulator.table(name, TableOptions::key("id", KeyType::N));
         let objects = Objects::default();
         let sink = match plan.work {
-            Work::Send => {
-                let queue = simulator.queue("q", QueueOptions::default());
+            Work::Send | Work::SendInGroups => {
+                let name = if plan.work == Work::Send { "q" } else { "q.fifo" };
+                let queue = simulator.queue(name, QueueOptions::default());
                 queue.keep_journal();
                 let refused = plan.load.refused.clone();
                 queue.poison(move |message| {
@@ -219,7 +224,7 @@ impl Fleet {
         }
     }
 
-    fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Shared {
         &self.front.shared
     }
 
@@ -318,113 +323,6 @@ impl Fleet {
                 return Err(format!("worker {worker} does not stop"));
             }
             shared.pause(LOOK);
-        }
-        Ok(())
-    }
-
-    fn checked(&self) -> Result<Ended, String> {
-        let shared = self.shared();
-        let mut ledger = shared.ledger();
-        if let Some(violation) = ledger.violations.first() {
-            return Err(violation.clone());
-        }
-        if let Some(worker) = shared.workers.panicked() {
-            return Err(format!("worker {worker} has panicked"));
-        }
-        if let Some(why) = shared.activity.given_up().first() {
-            return Err(format!("a shard was given up: {why}"));
-        }
-        let applied = ledger.applied().to_vec();
-        let letters: BTreeSet<u32> = ledger.dead_letters().into_iter().collect();
-        if letters != self.plan.load.refused {
-            return Err(format!("the dead letters are {letters:?}"));
-        }
-        let mut stored: BTreeSet<u32> = applied.iter().copied().collect();
-        stored.extend(&letters);
-        self.check_entries(&stored, &applied)?;
-        self.check_checkpoints(&ledger.checkpoints())?;
-        let sent_again = applied.len() - applied.iter().collect::<BTreeSet<_>>().len();
-        let handed_out: usize = (0..self.shards.len())
-            .map(|shard| shared.activity.holders(shard).len())
-            .sum();
-        let allowed = if handed_out > self.shards.len() {
-            usize::MAX
-        } else {
-            25 * *shared.in_doubt.lock().unwrap()
-        };
-        if sent_again > allowed {
-            return Err(format!(
-                "{sent_again} entries were sent again, and at most {allowed} may be"
-            ));
-        }
-        let faults = shared.faults.lock().unwrap();
-        Ok(Ended {
-            requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
-            time: shared.clock.now(),
-            shards: self.shards.len(),
-            handed_out,
-            overlapping: shared.overlapping.lock().unwrap().len(),
-            sent_again,
-        })
-    }
-
-    /// Every entry is stored or superseded, and the last one of its key stands, unless two workers had the shard at the same time.
-    fn check_entries(&self, stored: &BTreeSet<u32>, applied: &[u32]) -> Result<(), String> {
-        let all: BTreeMap<u32, u32> = self.plan.load.entries().map(|entry| (entry.number, entry.id)).collect();
-        if let Some(invented) = stored.iter().find(|number| !all.contains_key(number)) {
-            return Err(format!("{invented} was not among the entries"));
-        }
-        let stand: HashMap<u32, u32> = applied.iter().map(|number| (all[number], *number)).collect();
-        let mut shards_of_key: HashMap<u32, BTreeSet<usize>> = HashMap::new();
-        let shards = self.shards.iter().map(|shard| self.plan.load.shard(shard));
-        let shards: Vec<_> = shards.map(Option::unwrap_or_default).collect();
-        for (shard, entry) in shards
-            .iter()
-            .enumerate()
-            .flat_map(|(shard, entries)| entries.iter().map(move |entry| (shard, entry)))
-        {
-            shards_of_key.entry(entry.id).or_default().insert(shard);
-        }
-        let overlapping = self.shared().overlapping.lock().unwrap();
-        let delivered = |number: &u32| !self.plan.load.refused.contains(number);
-        let mut newest: HashMap<u32, u32> = HashMap::new();
-        for (number, id) in all.iter().filter(|(number, _)| delivered(number)) {
-            newest.insert(*id, *number);
-        }
-        for (number, id) in &all {
-            let Some(newest) = newest.get(id).filter(|_| delivered(number)) else {
-                continue;
-            };
-            let Some(stands) = stand.get(id) else {
-                return Err(format!("{number} is nowhere"));
-            };
-            let shards = shards_of_key.get(id);
-            let is_in_order = shards
-                .is_none_or(|shards| shards.len() == 1 && shards.is_disjoint(&overlapping.iter().copied().collect()));
-            if is_in_order && stands != newest {
-                return Err(format!("{stands} stands in the place of {newest}, which came later"));
-            }
-        }
-        Ok(())
-    }
-
-    /// A delivered shard has no checkpoint, unless the worker could not remove it or did not know that it is delivered, or another one had the shard, too.
-    fn check_checkpoints(&self, standing: &[usize]) -> Result<(), String> {
-        let shared = self.shared();
-        for shard in standing {
-            let Some(worker) = shared.activity.done_by(*shard) else {
-                continue;
-            };
-            let could = !shared.workers.was_killed(worker) && shared.workers.all()[worker].cut.is_none();
-            let is_excused = [&shared.overlapping, &shared.unheard_answers]
-                .iter()
-                .any(|shards| shards.lock().unwrap().contains(shard));
-            if could && !is_excused {
-                return Err(format!(
-                    "the checkpoint of shard {shard} stands: {}",
-                    json!(self.shards[*shard])
-                ));
-            }
         }
         Ok(())
     }

@@ -1,33 +1,22 @@
 //! What must hold at each request of a fleet: no checkpoint and no answer says more than what is stored, and no worker sends what the
 //! checkpoint with which it began has settled.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use aws_batch_simulator::{Queue, Record, Table};
-use flate2::read::MultiGzDecoder;
+use aws_batch_simulator::{Queue, Table};
 use serde_json::Value;
 
 use crate::bucket::Objects;
+use crate::content::{STALE, checkpoint, exported, number, number_of_record, numbers};
 use crate::load::Entry;
 
 /// Calls that a worker may still make after it was told that it has lost its shard: those in flight, and those that are being made.
 const CALLS_AFTER_LOSS: u32 = 6;
 
-/// How long a worker that the activity does not hear may go on: a third more than the time of its heartbeat, and what a slow machine adds.
-const LONGEST_SILENCE: Duration = Duration::from_secs(25);
-
-/// A checkpoint of another load, which has settled more records than any shard has.
-const STALE: &str = concat!(
-    r#"{"batch_deliver":2,"program":""#,
-    env!("CARGO_PKG_VERSION"),
-    r#"","settings":{},"inputs":[{"place":"s3://b/in/0.jsonl","bytes":1,"version":"another"}],"unsure":100}"#,
-    "\n",
-    r#"{"settled":[[0,1000000]]}"#,
-    "\n"
-);
+/// Heartbeats in a row without an answer after which a worker must stop: their time is over.
+const MISSED: usize = 3;
 
 /// Where the entries go.
 pub(crate) enum Sink {
@@ -54,8 +43,8 @@ pub(crate) struct Ledger {
     sent: HashMap<usize, BTreeSet<u32>>,
     /// Whether a request to the destination had a fault, so that a worker may not know what it has delivered.
     pub(crate) is_in_doubt: bool,
-    /// When each worker that has a shard was last heard, and has heard so, by the time of the fleet.
-    heard: HashMap<usize, Duration>,
+    /// The heartbeats of each worker since it has last had an answer, by the ids of their calls.
+    unheard: HashMap<usize, HashSet<String>>,
     /// Calls since a worker was told that it has lost its shard.
     since_loss: HashMap<usize, u32>,
     pub(crate) violations: Vec<String>,
@@ -83,7 +72,7 @@ impl Ledger {
             putting: HashSet::new(),
             sent: HashMap::new(),
             is_in_doubt: false,
-            heard: HashMap::new(),
+            unheard: HashMap::new(),
             since_loss: HashMap::new(),
             violations: Vec::new(),
         }
@@ -96,7 +85,7 @@ impl Ledger {
     /// The shards, each with its planned form and its entries.
     pub(crate) fn begin<'a>(&mut self, shards: impl Iterator<Item = (&'a Value, Vec<Entry>)>) {
         let begun = shards.map(|(planned, entries)| Shard {
-            checkpoint: format!("checkpoints/{}", name(planned)),
+            checkpoint: format!("checkpoints/{}", checkpoint(planned)),
             entries,
             settled: None,
         });
@@ -161,22 +150,24 @@ impl Ledger {
         self.shards[shard].settled = None;
     }
 
-    /// The activity has heard the worker, and the worker has its answer.
-    pub(crate) fn hears(&mut self, worker: usize, now: Duration) {
-        self.heard.insert(worker, now);
+    /// A worker sends a heartbeat, by a call with this id.
+    pub(crate) fn beats(&mut self, worker: usize, call: &str) {
+        let unheard = self.unheard.entry(worker).or_default();
+        unheard.insert(call.to_owned());
+        if unheard.len() > MISSED {
+            self.violations.push(format!(
+                "worker {worker} goes on, though its heartbeats have had no answer"
+            ));
+        }
+    }
+
+    /// A worker has an answer of the activity.
+    pub(crate) fn hears(&mut self, worker: usize) {
+        self.unheard.remove(&worker);
     }
 
     /// A worker sends these entries.
-    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>, now: Duration) {
-        if self
-            .heard
-            .get(&worker)
-            .is_some_and(|heard| now > *heard + LONGEST_SILENCE)
-        {
-            self.violations.push(format!(
-                "worker {worker} goes on long after its shard was handed out again for want of a heartbeat"
-            ));
-        }
+    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>) {
         self.sent.entry(worker).or_default().extend(numbers);
         let again = self.resumed.get(&worker).and_then(|(shard, settled)| {
             let again = settled.intersection(numbers).next()?;
@@ -292,6 +283,9 @@ impl Ledger {
     fn stored(&mut self, shard: usize) -> BTreeSet<u32> {
         let mut stored: BTreeSet<u32> = self.applied().iter().copied().collect();
         stored.extend(self.dead_letters());
+        if !matches!(self.sink, Sink::Table(_)) {
+            return stored;
+        }
         let mut newest: HashMap<u32, u32> = HashMap::new();
         for entry in &self.shards[shard].entries {
             if stored.contains(&entry.number) {
@@ -322,6 +316,17 @@ impl Ledger {
         &self.applied
     }
 
+    /// The numbers of the messages that the queue has, in the order of acceptance. A FIFO queue has dropped what was repeated.
+    pub(crate) fn messages(&self) -> Vec<u32> {
+        let Sink::Queue(queue) = &self.sink else {
+            return Vec::new();
+        };
+        let messages = queue.messages().into_iter();
+        messages
+            .filter_map(|message| number(&serde_json::from_str(&message.body).ok()?))
+            .collect()
+    }
+
     /// The numbers of the entries among the dead letters.
     pub(crate) fn dead_letters(&self) -> Vec<u32> {
         let objects = self.objects.lock().unwrap();
@@ -345,52 +350,4 @@ impl Ledger {
         });
         standing.collect()
     }
-}
-
-/// The name of the checkpoint of a shard.
-fn name(planned: &Value) -> String {
-    let safe = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
-        _ => '+',
-    };
-    let input: String = planned["input"].as_str().unwrap().chars().map(safe).collect();
-    let execution = planned["execution"].as_str().unwrap();
-    format!("{execution}@{input}@{}-{}.state", planned["begin"], planned["end"])
-}
-
-fn number_of_record(record: &Record) -> Option<u32> {
-    let entry = record.entry();
-    entry["MessageBody"]
-        .as_str()
-        .and_then(|body| number(&serde_json::from_str(body).ok()?))
-        .or_else(|| number(&entry))
-}
-
-/// The number of an entry, as JSON or as DynamoDB JSON.
-pub(crate) fn number(entry: &Value) -> Option<u32> {
-    let entry = entry.get("Item").unwrap_or(entry);
-    let number = &entry["number"];
-    let typed = number["N"].as_str().and_then(|number| number.parse().ok());
-    typed.or_else(|| u32::try_from(number.as_u64()?).ok())
-}
-
-/// The numbers of entries, one on each line.
-fn numbers(lines: &[u8]) -> Vec<u32> {
-    let lines = lines.split(|byte| *byte == b'\n');
-    lines
-        .filter_map(|line| number(&serde_json::from_slice(line).ok()?))
-        .collect()
-}
-
-/// The numbers of the exported items. An object that is being written in parts is not complete.
-fn exported(objects: &BTreeMap<String, Vec<u8>>) -> Vec<u32> {
-    let parts = objects
-        .iter()
-        .filter(|(key, _)| key.starts_with("out/") && !key.contains("/parts/"));
-    let unpacked = parts.map(|(_, content)| {
-        let mut lines = Vec::new();
-        std::io::Read::read_to_end(&mut MultiGzDecoder::new(&content[..]), &mut lines).unwrap();
-        lines
-    });
-    unpacked.flat_map(|lines| numbers(&lines)).collect()
 }

@@ -13,6 +13,8 @@ pub(crate) enum Work {
     Load,
     /// Lines in S3 become messages of a queue.
     Send,
+    /// The same, to a FIFO queue, in which each group keeps its order.
+    SendInGroups,
     /// The segments of a table are copied into another table.
     Copy,
     /// The segments of a table are exported to S3.
@@ -20,7 +22,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    pub(crate) const ALL: [Self; 4] = [Self::Load, Self::Send, Self::Copy, Self::Export];
+    pub(crate) const ALL: [Self; 5] = [Self::Load, Self::Send, Self::SendInGroups, Self::Copy, Self::Export];
 
     /// Whether the shards are segments of a table.
     pub(crate) fn is_of_segments(self) -> bool {
@@ -28,7 +30,10 @@ impl Work {
     }
 }
 
-/// An entry: its number among all, and its key.
+/// Groups of messages.
+const GROUPS: u32 = 6;
+
+/// An entry: its number among all, and its key or its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) number: u32,
@@ -39,6 +44,7 @@ pub(crate) struct Entry {
 pub(crate) struct Object {
     pub(crate) key: String,
     entries: Vec<Entry>,
+    has_groups: bool,
 }
 
 pub(crate) struct Load {
@@ -48,8 +54,15 @@ pub(crate) struct Load {
 }
 
 impl Entry {
-    fn line(self) -> String {
-        json!({"id": self.id, "number": self.number}).to_string() + "\n"
+    fn line(self, has_group: bool) -> String {
+        let content = json!({"id": self.id, "number": self.number});
+        let line = if has_group {
+            let (group, number) = (self.id.to_string(), self.number.to_string());
+            json!({"body": content.to_string(), "group_id": group, "dedup_id": number})
+        } else {
+            content
+        };
+        line.to_string() + "\n"
     }
 }
 
@@ -59,7 +72,7 @@ impl Object {
     }
 
     pub(crate) fn text(&self) -> String {
-        self.entries.iter().map(|entry| entry.line()).collect()
+        self.entries.iter().map(|entry| entry.line(self.has_groups)).collect()
     }
 
     /// The entries whose lines begin in this range of bytes, in their order.
@@ -67,7 +80,7 @@ impl Object {
         let mut position = 0;
         let within = self.entries.iter().filter(|entry| {
             let starts = position;
-            position += entry.line().len() as u64;
+            position += entry.line(self.has_groups).len() as u64;
             (begin..end).contains(&starts)
         });
         within.copied().collect()
@@ -85,14 +98,16 @@ impl Load {
         let each = match work {
             // A page of a scan has up to 1,000 items, and a worker continues at one.
             Work::Copy | Work::Export => 2_400,
-            Work::Load | Work::Send => random.random_range(60..300),
+            Work::Load | Work::Send | Work::SendInGroups => random.random_range(60..300),
         };
         let mut numbers = 0..;
         let objects = (0..objects).map(|index| {
             let mut entries: Vec<Entry> = Vec::new();
             for number in numbers.by_ref().take(each) {
                 let repeated = work == Work::Load && entries.len() > 10 && random.random_bool(0.25);
-                let id = if repeated {
+                let id = if work == Work::SendInGroups {
+                    random.random_range(0..GROUPS)
+                } else if repeated {
                     entries[entries.len() - random.random_range(1..10)].id
                 } else {
                     number
@@ -102,6 +117,7 @@ impl Load {
             Object {
                 key: format!("in/{index}.jsonl"),
                 entries,
+                has_groups: work == Work::SendInGroups,
             }
         });
         let objects: Vec<_> = objects.collect();
@@ -116,12 +132,18 @@ impl Load {
 
     /// Few entries, each with a key of its own, one of which is refused.
     pub(crate) fn small(work: Work) -> Self {
-        let entries = (0..40).map(|number| Entry { number, id: number }).collect();
+        let has_groups = work == Work::SendInGroups;
+        let entry = |number| Entry {
+            number,
+            id: if has_groups { number % GROUPS } else { number },
+        };
+        let entries = (0..40).map(entry).collect();
         let refused = if work == Work::Export { None } else { Some(17) };
         Self {
             objects: vec![Object {
                 key: "in/0.jsonl".to_owned(),
                 entries,
+                has_groups,
             }],
             refused: refused.into_iter().collect(),
         }

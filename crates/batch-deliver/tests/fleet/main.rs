@@ -12,7 +12,9 @@ mod activity;
 #[path = "../program/bucket.rs"]
 #[expect(dead_code, reason = "other tests serve it by itself")]
 mod bucket;
+mod checks;
 mod clock;
+mod content;
 mod faults;
 mod fleet;
 mod front;
@@ -24,6 +26,7 @@ mod load;
 #[path = "../program/program.rs"]
 #[expect(dead_code, reason = "other tests run it to its end")]
 mod program;
+mod shared;
 mod worker;
 
 use std::env;

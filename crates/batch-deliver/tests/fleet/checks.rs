@@ -1,0 +1,136 @@
+//! What holds of a fleet in the end.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::json;
+
+use crate::faults::Service;
+use crate::fleet::{Ended, Fleet};
+use crate::load::{Entry, Work};
+
+impl Fleet {
+    /// Checks it, and returns what the fleet came to.
+    pub(crate) fn checked(&self) -> Result<Ended, String> {
+        let shared = self.shared();
+        let mut ledger = shared.ledger();
+        if let Some(violation) = ledger.violations.first() {
+            return Err(violation.clone());
+        }
+        if let Some(worker) = shared.workers.panicked() {
+            return Err(format!("worker {worker} has panicked"));
+        }
+        if let Some(why) = shared.activity.given_up().first() {
+            return Err(format!("a shard was given up: {why}"));
+        }
+        let applied = ledger.applied().to_vec();
+        let letters: BTreeSet<u32> = ledger.dead_letters().into_iter().collect();
+        if letters != self.plan.load.refused {
+            return Err(format!("the dead letters are {letters:?}"));
+        }
+        let mut stored: BTreeSet<u32> = applied.iter().copied().collect();
+        stored.extend(&letters);
+        self.check_entries(&stored, &applied, &ledger.messages())?;
+        self.check_checkpoints(&ledger.checkpoints())?;
+        let sent_again = applied.len() - applied.iter().collect::<BTreeSet<_>>().len();
+        let handed_out: usize = (0..self.shards.len())
+            .map(|shard| shared.activity.holders(shard).len())
+            .sum();
+        let allowed = if handed_out > self.shards.len() {
+            usize::MAX
+        } else {
+            25 * *shared.in_doubt.lock().unwrap()
+        };
+        if sent_again > allowed {
+            return Err(format!(
+                "{sent_again} entries were sent again, and at most {allowed} may be"
+            ));
+        }
+        let faults = shared.faults.lock().unwrap();
+        Ok(Ended {
+            requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
+            time: shared.clock.now(),
+            shards: self.shards.len(),
+            handed_out,
+            overlapping: shared.overlapping.lock().unwrap().len(),
+            sent_again,
+        })
+    }
+
+    /// Every entry is stored or superseded, and each key and group has its order, unless two workers had the shard at the same time.
+    fn check_entries(&self, stored: &BTreeSet<u32>, applied: &[u32], messages: &[u32]) -> Result<(), String> {
+        let all: BTreeMap<u32, u32> = self.plan.load.entries().map(|entry| (entry.number, entry.id)).collect();
+        if let Some(invented) = stored.iter().find(|number| !all.contains_key(number)) {
+            return Err(format!("{invented} was not among the entries"));
+        }
+        let is_table = matches!(self.plan.work, Work::Load | Work::Copy);
+        let stand: HashMap<u32, u32> = applied.iter().map(|number| (all[number], *number)).collect();
+        if let Some((lost, _)) = all
+            .iter()
+            .find(|(number, id)| !(stored.contains(number) || is_table && stand.contains_key(id)))
+        {
+            return Err(format!("{lost} is nowhere"));
+        }
+        let overlapping = self.shared().overlapping.lock().unwrap();
+        let shards = (0..self.shards.len()).filter(|shard| !overlapping.contains(shard));
+        for entries in shards.filter_map(|shard| self.plan.load.shard(&self.shards[shard])) {
+            if is_table {
+                self.check_newest(&entries, &stand)?;
+            } else if self.plan.work == Work::SendInGroups {
+                check_groups(&entries, messages)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest entry of each key stands, unless the key is in another shard as well.
+    fn check_newest(&self, entries: &[Entry], stand: &HashMap<u32, u32>) -> Result<(), String> {
+        let own: BTreeSet<u32> = entries.iter().map(|entry| entry.number).collect();
+        let elsewhere = self.plan.load.entries().filter(|entry| !own.contains(&entry.number));
+        let elsewhere: BTreeSet<u32> = elsewhere.map(|entry| entry.id).collect();
+        let delivered = entries
+            .iter()
+            .filter(|entry| !self.plan.load.refused.contains(&entry.number) && !elsewhere.contains(&entry.id));
+        let newest: HashMap<u32, u32> = delivered.map(|entry| (entry.id, entry.number)).collect();
+        match newest.iter().find(|(id, newest)| stand.get(id) != Some(newest)) {
+            Some((id, newest)) => Err(format!(
+                "{:?} stands in the place of {newest}, which came later",
+                stand.get(id)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// A delivered shard has no checkpoint, unless the worker could not remove it or did not know that it is delivered, or another
+    /// one had the shard, too.
+    fn check_checkpoints(&self, standing: &[usize]) -> Result<(), String> {
+        let shared = self.shared();
+        for shard in standing {
+            let Some(worker) = shared.activity.done_by(*shard) else {
+                continue;
+            };
+            let could = !shared.workers.was_killed(worker) && shared.workers.all()[worker].cut.is_none();
+            let is_excused = [&shared.overlapping, &shared.unheard_answers]
+                .iter()
+                .any(|shards| shards.lock().unwrap().contains(shard));
+            if could && !is_excused {
+                return Err(format!(
+                    "the checkpoint of shard {shard} stands: {}",
+                    json!(self.shards[*shard])
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The messages of each group are in the order of their lines, and none came twice.
+fn check_groups(entries: &[Entry], messages: &[u32]) -> Result<(), String> {
+    let groups: HashMap<u32, u32> = entries.iter().map(|entry| (entry.number, entry.id)).collect();
+    let mut last: HashMap<u32, u32> = HashMap::new();
+    for (number, group) in messages.iter().filter_map(|number| Some((number, groups.get(number)?))) {
+        if let Some(before) = last.insert(*group, *number).filter(|before| before >= number) {
+            return Err(format!("{number} came after {before} of the same group"));
+        }
+    }
+    Ok(())
+}

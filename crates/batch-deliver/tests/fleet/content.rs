@@ -1,0 +1,69 @@
+//! What stands in checkpoints, dead letters and exports.
+
+use std::collections::BTreeMap;
+
+use aws_batch_simulator::Record;
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+/// A checkpoint of another load, which has settled more records than any shard has.
+pub(crate) const STALE: &str = concat!(
+    r#"{"batch_deliver":2,"program":""#,
+    env!("CARGO_PKG_VERSION"),
+    r#"","settings":{},"inputs":[{"place":"s3://b/in/0.jsonl","bytes":1,"version":"another"}],"unsure":100}"#,
+    "\n",
+    r#"{"settled":[[0,1000000]]}"#,
+    "\n"
+);
+
+/// The name of the checkpoint of a shard.
+pub(crate) fn checkpoint(planned: &Value) -> String {
+    let safe = |character: char| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
+        _ => '+',
+    };
+    let input: String = planned["input"].as_str().unwrap().chars().map(safe).collect();
+    let execution = planned["execution"].as_str().unwrap();
+    format!("{execution}@{input}@{}-{}.state", planned["begin"], planned["end"])
+}
+
+/// The number of what the simulator has applied.
+pub(crate) fn number_of_record(record: &Record) -> Option<u32> {
+    let entry = record.entry();
+    entry["MessageBody"]
+        .as_str()
+        .and_then(|body| number(&serde_json::from_str(body).ok()?))
+        .or_else(|| number(&entry))
+}
+
+/// The number of an entry, as JSON, as DynamoDB JSON or as a message.
+pub(crate) fn number(entry: &Value) -> Option<u32> {
+    if let Some(body) = entry["body"].as_str() {
+        return number(&serde_json::from_str(body).ok()?);
+    }
+    let entry = entry.get("Item").unwrap_or(entry);
+    let number = &entry["number"];
+    let typed = number["N"].as_str().and_then(|number| number.parse().ok());
+    typed.or_else(|| u32::try_from(number.as_u64()?).ok())
+}
+
+/// The numbers of entries, one on each line.
+pub(crate) fn numbers(lines: &[u8]) -> Vec<u32> {
+    let lines = lines.split(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| number(&serde_json::from_slice(line).ok()?))
+        .collect()
+}
+
+/// The numbers of the exported items. An object that is being written in parts is not complete.
+pub(crate) fn exported(objects: &BTreeMap<String, Vec<u8>>) -> Vec<u32> {
+    let parts = objects
+        .iter()
+        .filter(|(key, _)| key.starts_with("out/") && !key.contains("/parts/"));
+    let unpacked = parts.map(|(_, content)| {
+        let mut lines = Vec::new();
+        std::io::Read::read_to_end(&mut MultiGzDecoder::new(&content[..]), &mut lines).unwrap();
+        lines
+    });
+    unpacked.flat_map(|lines| numbers(&lines)).collect()
+}

@@ -1,0 +1,348 @@
+//! What each program of a fleet asks for: it has the faults that are planned, and is noted.
+
+use std::collections::{BTreeSet, HashSet};
+use std::net::SocketAddr;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::activity::{Activity, Said};
+use crate::bucket::{self, Objects};
+use crate::clock::{Clock, real};
+use crate::content::number;
+use crate::faults::{Fault, Faults, Service};
+use crate::front::exchanged;
+use crate::http::{Request, Response};
+use crate::ledger::Ledger;
+use crate::worker::{Cut, Workers};
+
+/// What the requests of a fleet share.
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) activity: Activity,
+    pub(crate) objects: Objects,
+    /// Where the tables and queues are.
+    pub(crate) simulator: SocketAddr,
+    pub(crate) workers: Workers,
+    pub(crate) ledger: Mutex<Ledger>,
+    pub(crate) faults: Mutex<Faults>,
+    /// The shards of which a worker had not let go when another one got them.
+    pub(crate) overlapping: Mutex<HashSet<usize>>,
+    /// The shards that workers have not let go.
+    held: Mutex<HashSet<(usize, usize)>>,
+    /// The shards whose answers were accepted, which their workers did not hear.
+    pub(crate) unheard_answers: Mutex<HashSet<usize>>,
+    /// Requests of destinations that were applied, and whose answers were lost.
+    pub(crate) in_doubt: Mutex<usize>,
+    is_over: Mutex<bool>,
+    ends: Condvar,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        (clock, activity): (Clock, Activity),
+        objects: Objects,
+        simulator: SocketAddr,
+        ledger: Ledger,
+        faults: Faults,
+    ) -> Self {
+        let workers = Workers::new();
+        let ledger = ledger.with_folder(workers.folder.path("."));
+        Self {
+            clock,
+            activity,
+            objects,
+            simulator,
+            workers,
+            ledger: Mutex::new(ledger),
+            faults: Mutex::new(faults),
+            overlapping: Mutex::default(),
+            held: Mutex::default(),
+            unheard_answers: Mutex::default(),
+            in_doubt: Mutex::default(),
+            is_over: Mutex::default(),
+            ends: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap()
+    }
+
+    /// Ends all waits, and all faults.
+    pub(crate) fn end(&self) {
+        *self.is_over.lock().unwrap() = true;
+        self.ends.notify_all();
+        self.activity.end();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        *self.is_over.lock().unwrap()
+    }
+
+    /// Waits for this time of the fleet.
+    pub(crate) fn pause(&self, time: Duration) {
+        let waited = self.ends.wait_timeout(self.is_over.lock().unwrap(), real(time));
+        drop(waited.unwrap());
+    }
+
+    /// Waits for this time of the fleet, or for its end.
+    fn wait(&self, time: Duration) {
+        let is_over = self.is_over.lock().unwrap();
+        let waited = self.ends.wait_timeout_while(is_over, real(time), |is_over| !*is_over);
+        drop(waited.unwrap());
+    }
+
+    /// What is answered to a request of a worker. `None` for a connection that is reset.
+    pub(crate) fn respond(&self, worker: usize, request: &Request) -> Option<Response> {
+        if self.workers.was_killed(worker) {
+            return None;
+        }
+        let service = service(request);
+        let fault = self.faults.lock().unwrap().next(service).filter(|_| !self.is_over());
+        if let Some(Fault::CutOff {
+            applied,
+            is_silent,
+            time,
+        }) = fault
+        {
+            let until = self.clock.now() + time;
+            self.workers.all()[worker].cut = Some(Cut {
+                service,
+                until,
+                applied,
+                is_silent,
+            });
+        }
+        if operation(request) == "SendTaskHeartbeat" {
+            let call = request.header("amz-sdk-invocation-id").unwrap_or_default();
+            self.ledger().beats(worker, call);
+        }
+        if fault.is_some() && service == Service::Destination {
+            self.ledger().is_in_doubt = true;
+        }
+        let cut = self.workers.all()[worker].cut_off(service, self.clock);
+        if let Some(cut) = cut.filter(|_| !self.is_over()) {
+            self.unheard(worker, service, request, cut.applied);
+            if cut.is_silent {
+                self.wait(cut.until.saturating_sub(self.clock.now()));
+            }
+            return None;
+        }
+        match fault {
+            None | Some(Fault::CutOff { .. }) => self.answer(worker, service, request, true),
+            Some(Fault::Throttle) => Some(refusal(service, request, true)),
+            Some(Fault::InternalError { applied }) => {
+                self.unheard(worker, service, request, applied);
+                Some(refusal(service, request, false))
+            }
+            Some(Fault::Lost { applied }) => {
+                self.unheard(worker, service, request, applied);
+                None
+            }
+            Some(Fault::Silent { applied, time }) => {
+                self.unheard(worker, service, request, applied);
+                self.wait(time);
+                None
+            }
+            Some(Fault::Late(time)) => {
+                self.wait(time);
+                self.answer(worker, service, request, true)
+            }
+            Some(Fault::Kill { applied }) => {
+                self.workers.kill(worker);
+                self.unheard(worker, service, request, applied);
+                None
+            }
+            Some(Fault::Freeze { applied, time }) => {
+                self.workers.freeze(worker);
+                let answer = applied.then(|| self.answer(worker, service, request, false));
+                self.wait(time);
+                self.ledger().hears(worker);
+                self.workers.thaw(worker);
+                answer.unwrap_or_else(|| self.answer(worker, service, request, true))
+            }
+            Some(Fault::Terminate) => {
+                self.workers.terminate(worker);
+                self.answer(worker, service, request, true)
+            }
+        }
+    }
+
+    /// The worker does not hear the answer.
+    fn unheard(&self, worker: usize, service: Service, request: &Request, applied: bool) {
+        if applied {
+            if service == Service::Destination {
+                *self.in_doubt.lock().unwrap() += 1;
+            }
+            self.answer(worker, service, request, false);
+        }
+    }
+
+    fn answer(&self, worker: usize, service: Service, request: &Request, is_heard: bool) -> Option<Response> {
+        match service {
+            Service::Storage => Some(self.store(worker, request)),
+            Service::Activity => Some(self.act(worker, request, is_heard)),
+            Service::Destination => self.forward(worker, request),
+        }
+    }
+
+    fn store(&self, worker: usize, request: &Request) -> Response {
+        let key = request
+            .target
+            .split('?')
+            .next()
+            .and_then(|path| path.strip_prefix("/b/"));
+        let key = key.map(bucket::decoded).unwrap_or_default();
+        let mut ledger = self.ledger();
+        let Some(shard) = ledger.shard_of(&key) else {
+            drop(ledger);
+            return bucket::answer(request, &self.objects);
+        };
+        if request.method == "PUT" {
+            ledger.puts_checkpoint(worker, shard, &request.body);
+        }
+        let answer = bucket::answer(request, &self.objects);
+        match (request.method.as_str(), answer.0) {
+            ("PUT", 200) => ledger.has_checkpoint(worker, shard, &request.body),
+            ("GET", 200) => ledger.reads_checkpoint(worker, shard, &answer.2),
+            ("DELETE", _) => {
+                let is_done = self.activity.done_by(shard).is_some();
+                ledger.removes_checkpoint(worker, shard, is_done);
+            }
+            _ => {}
+        }
+        answer
+    }
+
+    fn act(&self, worker: usize, request: &Request, is_heard: bool) -> Response {
+        let operation = operation(request);
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let shard = self.activity.shard_of(&body);
+        match (shard, operation) {
+            (Some(shard), "SendTaskSuccess") => self.ledger().says_delivered(worker, shard),
+            (Some(shard), "SendTaskFailure") => {
+                // Another cause is that its checkpoint is another worker's.
+                let cause = body["cause"].as_str().unwrap_or_default();
+                if cause.starts_with("the worker had to stop") {
+                    self.ledger().says_interrupted(worker, shard);
+                }
+            }
+            _ => {}
+        }
+        if operation != "SendTaskHeartbeat" {
+            self.ledger().ends_shard(worker);
+        }
+        let (status, answer, said) = self.activity.answer(worker, operation, &body);
+        if is_heard {
+            self.ledger().hears(worker);
+        }
+        match said {
+            Said::Handed(shard) => self.hand_out(worker, shard),
+            Said::Answer { shard, is_accepted, .. } => {
+                self.held.lock().unwrap().remove(&(worker, shard));
+                if is_accepted && !is_heard {
+                    self.unheard_answers.lock().unwrap().insert(shard);
+                }
+            }
+            Said::Beat { is_accepted: false, .. } if is_heard && !self.workers.all()[worker].is_frozen => {
+                self.ledger().loses_shard(worker);
+            }
+            _ => {}
+        }
+        json_answer(status, &answer)
+    }
+
+    /// The worker has got the shard.
+    fn hand_out(&self, worker: usize, shard: usize) {
+        let mut held = self.held.lock().unwrap();
+        let mut others = held.iter().filter(|(other, held)| *held == shard && *other != worker);
+        if others.any(|(other, _)| !self.workers.has_ended(*other)) {
+            self.overlapping.lock().unwrap().insert(shard);
+        }
+        held.insert((worker, shard));
+        self.ledger().begins_shard(worker);
+    }
+
+    /// Sends the request to the simulator.
+    fn forward(&self, worker: usize, request: &Request) -> Option<Response> {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let operation = operation(request);
+        let sent = sent(operation, &body);
+        if !sent.is_empty() {
+            self.ledger().sends(worker, &sent);
+        }
+        let target = request.header("x-amz-target").unwrap_or_default();
+        let answer = exchanged(self.simulator, target, &request.body).ok()?;
+        if operation == "Scan" {
+            let found: Value = serde_json::from_slice(&answer.2).unwrap_or_default();
+            let items = found["Items"].as_array().into_iter().flatten().filter_map(number);
+            let segment = body["Segment"]
+                .as_u64()
+                .and_then(|segment| usize::try_from(segment).ok());
+            self.ledger().scanned(segment.unwrap_or_default(), &items.collect());
+        }
+        Some(answer)
+    }
+}
+
+fn service(request: &Request) -> Service {
+    match request.header("x-amz-target") {
+        Some(target) if target.starts_with("AWSStepFunctions.") => Service::Activity,
+        Some(_) => Service::Destination,
+        None => Service::Storage,
+    }
+}
+
+fn operation(request: &Request) -> &str {
+    let target = request.header("x-amz-target").unwrap_or_default();
+    target.split_once('.').map_or("", |(_, operation)| operation)
+}
+
+/// The numbers of the entries that a request sends.
+fn sent(operation: &str, body: &Value) -> BTreeSet<u32> {
+    let of_messages = || {
+        let bodies = body["Entries"].as_array().into_iter().flatten();
+        let bodies = bodies.filter_map(|entry| entry["MessageBody"].as_str());
+        bodies
+            .filter_map(|body| number(&serde_json::from_str(body).ok()?))
+            .collect()
+    };
+    let of_items = || {
+        let tables = body["RequestItems"].as_object().into_iter().flatten();
+        let writes = tables.filter_map(|(_, writes)| writes.as_array()).flatten();
+        writes.filter_map(|write| number(&write["PutRequest"])).collect()
+    };
+    match operation {
+        "SendMessageBatch" => of_messages(),
+        "BatchWriteItem" => of_items(),
+        "PutItem" => number(body).into_iter().collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+fn json_answer(status: u16, body: &Value) -> Response {
+    let headers = "content-type: application/x-amz-json-1.0\r\n".to_owned();
+    Response(status, headers, body.to_string().into_bytes())
+}
+
+/// A throttle or a failure of the service.
+fn refusal(service: Service, request: &Request, is_throttle: bool) -> Response {
+    let code = match (service, is_throttle) {
+        (Service::Storage, true) => "SlowDown",
+        (Service::Storage, false) => "InternalError",
+        (Service::Destination, true) if operation(request) == "SendMessageBatch" => "RequestThrottled",
+        (Service::Destination, true) => "ProvisionedThroughputExceededException",
+        (Service::Activity, true) => "ThrottlingException",
+        (_, false) => "InternalServerError",
+    };
+    if service == Service::Storage {
+        let error = format!("<Error><Code>{code}</Code><Message>planned</Message></Error>");
+        return Response(if is_throttle { 503 } else { 500 }, String::new(), error.into_bytes());
+    }
+    json_answer(
+        if is_throttle { 400 } else { 500 },
+        &json!({"__type": code, "message": "planned"}),
+    )
+}
