@@ -79,6 +79,28 @@ pub(crate) fn entries_of(request: Value, member: &str, most: usize) -> Result<Ve
 
 /// The bytes of a record.
 pub(crate) fn data(record: &Value) -> Result<Vec<u8>, Refusal> {
+    if record["Data"].is_null() {
+        return Err(Refusal::new(
+            "ValidationException",
+            "1 validation error detected: Value null at 'records.member.data' failed to satisfy constraint: Member must not be null",
+        ));
+    }
     let data = record["Data"].as_str().and_then(|text| STANDARD.decode(text).ok());
     data.ok_or_else(|| Refusal::serialization("Data is not Base64"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn missing_data_and_data_that_is_no_base64_are_different_errors() {
+        let code = |record: Value| data(&record).unwrap_err().short_code().to_owned();
+        assert_eq!(code(json!({})), "ValidationException");
+        let of_parser = "com.amazon.coral.service#SerializationException";
+        assert_eq!(code(json!({"Data": "a*b"})), of_parser);
+        assert_eq!(data(&json!({"Data": ""})), Ok(Vec::new()));
+    }
 }
