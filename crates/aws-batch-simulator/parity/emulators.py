@@ -7,8 +7,10 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -27,6 +29,11 @@ POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
   </dependencies>
 </project>
 """
+
+
+def close_when_told():
+    """SIGTERM ends the program as an error does, so that what it has started is closed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to end"))
 
 
 class Missing(Exception):

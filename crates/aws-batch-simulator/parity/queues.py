@@ -421,6 +421,7 @@ def run(systems, differences, seed, cases):
 
 
 def main():
+    emulators.close_when_told()
     parser = argparse.ArgumentParser()
     parser.add_argument("simulator")
     parser.add_argument("--seed", type=int, default=1)

@@ -217,7 +217,10 @@ class Cases:
             if len(ours) != len(answer):
                 self.differences.add("PutRecords", peculiar, system.name, "as many results", "another number", example)
             for place, (left, right) in enumerate(zip(ours, answer)):
-                if left != right:
+                if left.startswith("ok in") and right.startswith("ok in") and left != right:
+                    what = f"a stream of {shards} shards"
+                    self.differences.add("PutRecords", [what], system.name, "its shard", "another shard", example)
+                elif left != right:
                     what = names[place] if place < len(names) else "plain"
                     self.differences.add("PutRecords", [what], system.name, left, right, example)
 
@@ -245,10 +248,11 @@ def lost(system):
 
 
 def main():
+    emulators.close_when_told()
     parser = argparse.ArgumentParser()
     parser.add_argument("simulator")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=500)
+    parser.add_argument("--cases", type=int, default=300)
     arguments = parser.parse_args()
     differences = Differences(emulators.HERE / "differences_streams.tsv")
     with contextlib.ExitStack() as stack:
