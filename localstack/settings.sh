@@ -10,6 +10,8 @@ DYNAMODB_PORT=${DYNAMODB_PORT:-4567}
 # In Docker LocalStack serves Kinesis and Firehose on its own port, too.
 STREAMS_PORT=${STREAMS_PORT:-4568}
 export LOCALSTACK_PORT DYNAMODB_PORT STREAMS_PORT
+# What stands for DynamoDB without Docker: dynalite, or DynamoDB Local, whose licence does not allow every use.
+DYNAMODB_EMULATOR=${DYNAMODB_EMULATOR:-dynalite}
 
 # Downloads stay here from run to run.
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/aws-batch-delivery"

@@ -1,4 +1,4 @@
-//! The guarantees of the crate, tested against LocalStack and DynamoDB Local, as an application would use it.
+//! The guarantees of the crate, tested against LocalStack and an emulator of DynamoDB, as an application would use it.
 //!
 //! `localstack/test` starts the emulators and runs these tests; a plain `cargo test` leaves them out.
 //! `cargo test --test localstack -- --ignored` runs them with the emulators that the environment names.
