@@ -1,8 +1,5 @@
 //! Writes the messages of a queue to a file.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Stdout, Write, stdout};
-
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -11,41 +8,10 @@ use super::simulation::{Simulation, queue};
 use crate::arguments::ToDrain;
 use crate::connection::Connection;
 use crate::console::{counted, grouped, print_warnings, time};
+use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{Drain, SafeLines};
+use crate::sink::Drain;
 use crate::stop::Stop;
-
-/// Where the lines go.
-enum Lines {
-    File(File),
-    Standard(Stdout),
-}
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::File(file) => file.write(bytes),
-            Self::Standard(standard) => standard.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.flush(),
-            Self::Standard(standard) => standard.flush(),
-        }
-    }
-}
-
-impl SafeLines for Lines {
-    fn make_safe(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.sync_data(),
-            // The next program of the pipe has them.
-            Self::Standard(standard) => standard.flush(),
-        }
-    }
-}
 
 /// Writes the messages.
 pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
@@ -59,12 +25,12 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     let connection = Connection::from(&arguments.service);
     let queue = queue(&arguments.queue, &connection, "--queue", simulation.as_ref()).await?;
     without_held_groups(&arguments.which, &queue)?;
-    let (mut lines, to) = if is_standard {
-        (Lines::Standard(stdout()), "the standard output".to_owned())
+    let unopened = |error| Failure::WrongUse(format!("{} cannot be written: {error}", arguments.file));
+    let mut lines = MovedLines::open(&arguments.file).map_err(unopened)?;
+    let to = if is_standard {
+        "the standard output"
     } else {
-        let file = OpenOptions::new().create(true).append(true).open(&arguments.file);
-        let unopened = |error| Failure::WrongUse(format!("{} cannot be written: {error}", arguments.file));
-        (Lines::File(file.map_err(unopened)?), arguments.file.clone())
+        &arguments.file
     };
     print_warnings(console.clone());
     let stop = Stop::default();

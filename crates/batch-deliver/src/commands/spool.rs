@@ -1,8 +1,7 @@
 //! Looks into the folder of a spool, or moves its entries to a file.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write, stdout};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,44 +10,14 @@ use tokio::task::block_in_place;
 
 use crate::arguments::ToSpool;
 use crate::console::{Console, escaped, grouped, size, time};
+use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
+use crate::sink::SafeLines;
 use crate::source::Spool;
 use crate::stop::Stop;
 
 /// How many causes are named; others are counted.
 const CAUSES_SHOWN: usize = 5;
-
-/// Where the lines go.
-enum Lines {
-    File(File),
-    Standard,
-}
-
-impl Lines {
-    fn open(name: &str) -> Result<Self, Failure> {
-        if name == "-" {
-            return Ok(Self::Standard);
-        }
-        let file = OpenOptions::new().create(true).append(true).open(name);
-        file.map(Self::File)
-            .map_err(|error| Failure::WrongUse(format!("{name} cannot be written: {error}")))
-    }
-
-    /// Writes the lines. They are on the disk when it returns, or the next program of the pipe has them.
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        match self {
-            Self::File(file) => {
-                file.write_all(lines)?;
-                file.sync_data()
-            }
-            Self::Standard => {
-                let mut output = stdout().lock();
-                output.write_all(lines)?;
-                output.flush()
-            }
-        }
-    }
-}
 
 /// Runs the command.
 pub(super) fn run(arguments: &ToSpool) -> Result<Outcome, Failure> {
@@ -86,7 +55,8 @@ fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
 /// Moves entries, each of which is removed from the spool when its line is on the disk.
 fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
     let mut spool = Spool::open(&arguments.folder, arguments.refused)?;
-    let mut lines = Lines::open(to)?;
+    let unopened = |error| Failure::WrongUse(format!("{to} cannot be written: {error}"));
+    let mut lines = MovedLines::open(to).map_err(unopened)?;
     let (mut written, mut causes) = (0, BTreeMap::<String, u64>::new());
     while !stop.token.is_cancelled() {
         let entries = spool.first()?;
@@ -100,7 +70,8 @@ fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Resul
             .copied()
             .collect();
         let unwritten = |error| Failure::Failed(format!("{to} cannot be written: {error}"));
-        lines.write(&joined).map_err(unwritten)?;
+        lines.write_all(&joined).map_err(unwritten)?;
+        lines.make_safe().map_err(unwritten)?;
         spool.remove(last)?;
         written += entries.len() as u64;
         for cause in entries.into_iter().filter_map(|entry| entry.cause) {

@@ -1,4 +1,5 @@
-//! What is kept of a delivery: the journal of settled records, the dead letters, the bad lines, and why entries were handed back.
+//! What is kept of a delivery: the journal of settled records, the dead letters, the bad lines, and why entries were handed back; and the
+//! file to which lines are moved.
 
 mod bad_lines;
 mod dead_letter;
@@ -7,6 +8,7 @@ mod failed_conditions;
 mod handed_back;
 mod journal;
 mod location;
+mod moved_lines;
 mod pairs;
 mod places;
 mod settling;
@@ -23,6 +25,7 @@ pub(crate) use self::journal::remove;
 pub(crate) use self::journal::settled_in;
 pub(crate) use self::journal::{Claim, Identity, Journal, ScanState, State};
 pub(crate) use self::location::Location;
+pub(crate) use self::moved_lines::MovedLines;
 pub(crate) use self::pairs::{Compared, Difference, Pairs, Side};
 pub(crate) use self::places::Places;
 pub(crate) use self::settling::Settling;
