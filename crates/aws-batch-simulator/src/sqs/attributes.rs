@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::request::{invalid_value, is_allowed};
+use super::refusals::invalid_value;
 use crate::wire::Refusal;
 
 /// Attributes of a message at most.
@@ -45,6 +45,11 @@ pub(super) fn check_system(attributes: &Map<String, Value>) -> Result<(), Refusa
         check_value(name, attribute)?;
     }
     Ok(())
+}
+
+/// Whether a body and the texts of attributes may have this character.
+pub(super) fn is_allowed(character: char) -> bool {
+    matches!(character, '\u{9}' | '\u{A}' | '\u{D}' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
 fn check_name(name: &str) -> Result<(), Refusal> {

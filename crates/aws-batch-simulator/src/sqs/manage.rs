@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::queue::{Queue, Queues};
-use super::request::{missing, queue_named, queue_of};
+use super::refusals::missing;
+use super::request::{queue_named, queue_of};
 use crate::wire::Refusal;
 
 pub(super) fn url(queues: &Queues, body: &Value) -> Result<Value, Refusal> {

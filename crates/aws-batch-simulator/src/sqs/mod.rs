@@ -7,6 +7,7 @@ mod options;
 mod queue;
 mod receipts;
 mod receive;
+mod refusals;
 mod request;
 mod send;
 mod store;

@@ -1,14 +1,14 @@
 //! Checks requests as SQS does.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::attributes;
+use super::attributes::{self, is_allowed};
 use super::digest::{of_attributes, of_body};
 use super::queue::{Queue, Queues, SendEntry};
+use super::refusals::{error, invalid_value, missing};
 use crate::message::{LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
 use crate::wire::Refusal;
 
@@ -124,26 +124,6 @@ fn check_types(entries: &[Value]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn error(code: &'static str, query_code: &'static str, message: impl Into<Cow<'static, str>>) -> Refusal {
-    Refusal::new(code, message).query_code(query_code)
-}
-
-pub(super) fn invalid_value(message: impl Into<Cow<'static, str>>) -> Refusal {
-    error(
-        "com.amazon.coral.service#InvalidParameterValueException",
-        "InvalidParameterValue",
-        message,
-    )
-}
-
-pub(super) fn missing(parameter: &str) -> Refusal {
-    error(
-        "com.amazon.coral.service#MissingRequiredParameterException",
-        "MissingParameter",
-        format!("The request must contain the parameter {parameter}."),
-    )
-}
-
 fn check_entry(queue: &Queue, entry: Value) -> SendEntry {
     let failure = find_failure(queue, &entry).err();
     let body = entry["MessageBody"].as_str().unwrap_or_default();
@@ -240,11 +220,6 @@ fn check_name(parameter: &str, name: &Value) -> Result<(), Refusal> {
 /// The size of a message: its body and its attributes.
 fn size_of(entry: &Value) -> usize {
     entry["MessageBody"].as_str().map_or(0, str::len) + size_of_attributes(&entry["MessageAttributes"])
-}
-
-/// Whether a body and the texts of attributes may have this character.
-pub(super) fn is_allowed(character: char) -> bool {
-    matches!(character, '\u{9}' | '\u{A}' | '\u{D}' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
 #[cfg(test)]
