@@ -18,7 +18,7 @@
 //! | | warn | it has ended and handed entries back, was stopped, or has left a part of its stream unread |
 //! | [`STOPPED`] | warn | a fault has stopped the delivery of a producer or of a spool; the next entry or some time starts a new one; at most once a minute |
 //! | [`UNCLAIMED`] | warn | an entry of a producer was not delivered and its receipt was dropped, at most once a minute; a producer has ended with such entries |
-//! | [`SPOOL`] | info | a [spool](crate::Delivery) begins with entries that an earlier one has left, or is closed |
+//! | [`SPOOL`] | info | a spool (`Delivery::spooled`) begins with entries that an earlier one has left, or is closed |
 //! | | warn | its folder could not be read or written, an entry of it is not of the type of the delivery, or it is full and its oldest entries were removed; the first and the last at most once a minute |
 //! | [`LOOKUP`] | warn | a target could not look up what it needs before the first call: a table's key, a queue's attribute |
 //! | | debug | a lookup is repeated, or the table is missing, which the delivery itself reports |
@@ -33,7 +33,7 @@
 //! # Fields
 //! | field | type | of | |
 //! |---|---|---|---|
-//! | `destination` | text | all but [`ANSWER`], [`HANDLER`], repeated lookups of [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
+//! | `destination` | text | all but [`ANSWER`], [`HANDLER`], [`SPOOL`], repeated lookups of [`LOOKUP`] (debug), and objects of [`CLEANUP`] | service and table or queue, [`BatchTarget::name`](crate::targets::BatchTarget::name): `dynamodb/orders`, `sqs/orders.fifo`, `custom` |
 //! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or a description if it gave none: `ThrottlingException`, `no connection`, `no answer yet`, `not sent: there are no AWS credentials: their provider failed` |
 //! | `explanation` | text | [`STALLED`] (warn), [`STOPPED`] | what the code means, if it concerns credentials or the clock: `the AWS credentials have expired` |
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
@@ -45,7 +45,10 @@
 //! | `seconds` | number | [`SUMMARY`] | from the start of the delivery to its end, with a fraction |
 //! | `cause` | text | [`SUMMARY`] (warn), [`UNCLAIMED`] | why the delivery was stopped, why the first of the entries was handed back, or why a part of the stream was not read; absent if receipts have it, and at the end of a producer from [`UNCLAIMED`] |
 //! | `advice` | text | [`LOOKUP`] (warn) | what to do |
-//! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`] | the number of entries concerned |
+//! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`], [`SPOOL`] (info) | the number of entries concerned; of a spool that begins, those that were left |
+//! | `bytes` | number | [`SPOOL`] (info) | what they take on disk |
+//! | `delivered`, `left`, `refused`, `dropped` | number | [`SPOOL`] | at the close, as in the report of the spool; `dropped` also when a full spool removes entries |
+//! | `error`, `cause` | text | [`SPOOL`] (warn) | why the folder could not be read or written; why an entry cannot be read |
 //! | `sent`, `accepted`, `condition_failed`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |
 //! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has exceeded, as in [`Report::throttled_by`](crate::Report::throttled_by); absent if the service does not name them |
 //! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent if the strategy has none |

@@ -21,7 +21,7 @@ const LENGTH: usize = 300;
 /// The memory that the whole process may take more than before.
 const MEMORY: u64 = 64 << 20;
 
-/// Fails while there is an outage, and takes 40 calls of 25 texts a second otherwise.
+/// Fails while there is an outage, and otherwise takes 16 calls of 25 texts each 25 ms, 16,000 texts a second.
 struct Service {
     fails: Arc<AtomicBool>,
 }
