@@ -240,7 +240,7 @@ impl Store {
                     && let Some(row) = rows.next()?
                 {
                     end = unsigned(row.get(0)?) + 1;
-                    freed += cost(row.get(1)?);
+                    freed += cost(length(row.get(1)?));
                 }
             }
             let dropped = transaction.execute(
@@ -340,7 +340,7 @@ impl Store {
                     let mut kept = keep.query(params![signed(*number), cause])?;
                     // It may have been kept before an error that was reported after the commit.
                     let Some(row) = kept.next()? else { continue };
-                    let length: usize = row.get(0)?;
+                    let length = length(row.get(0)?);
                     while kept.next()?.is_some() {}
                     remove.execute([signed(*number)])?;
                     totals.entries = totals.entries.saturating_sub(1);
@@ -521,7 +521,7 @@ fn removed(transaction: &Transaction<'_>, kind: Kind, until: u64) -> rusqlite::R
         let mut lengths = transaction.prepare(lengths)?;
         let mut rows = lengths.query([signed(until)])?;
         while let Some(row) = rows.next()? {
-            bytes += cost(row.get(0)?);
+            bytes += cost(length(row.get(0)?));
         }
     }
     let removed = transaction.execute(delete, [signed(until)])?;
@@ -535,6 +535,11 @@ fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
 /// SQLite has no unsigned numbers. Those of entries are counted from 0, so none is ever too large.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Not all versions of the database's crate read a length as one.
+fn length(bytes: i64) -> usize {
+    usize::try_from(bytes).unwrap_or(0)
 }
 
 fn unsigned(number: i64) -> u64 {
