@@ -141,6 +141,8 @@ pub(crate) struct Ended {
     pub(crate) handed_out: usize,
     pub(crate) overlapping: usize,
     pub(crate) sent_again: usize,
+    /// Shards that two workers had at the same time, and in which an older item or message came after a newer one.
+    pub(crate) out_of_order: usize,
 }
 
 pub(crate) struct Fleet {

@@ -85,13 +85,14 @@ fn whatever_happens_to_a_fleet_each_entry_is_delivered_or_a_dead_letter() {
     let sum = |of: fn(&Ended) -> usize| ended.iter().map(|(_, fleet)| of(fleet)).sum::<usize>();
     println!(
         "{} seeds in {:.0} s, with {:.0} s of theirs: {} shards, handed out {} times, {} of them while another worker had them, \
-         {} entries sent again",
+         {} of these out of order; {} entries sent again",
         ended.len(),
         started.elapsed().as_secs_f64(),
         ended.iter().map(|(_, fleet)| fleet.time.as_secs_f64()).sum::<f64>(),
         sum(|fleet| fleet.shards),
         sum(|fleet| fleet.handed_out),
         sum(|fleet| fleet.overlapping),
+        sum(|fleet| fleet.out_of_order),
         sum(|fleet| fleet.sent_again),
     );
 }
