@@ -123,3 +123,15 @@ failures:
 # The simulator against what others publish of DynamoDB.
 parity:
     .ci/run parity
+
+# Whole fleets of workers that are killed, frozen and cut off, each from one seed.
+fleet:
+    .ci/run fleet
+
+# The protocol of workers, broken in one place after the other, which the fleets and the failures have to notice.
+mutations:
+    .ci/run mutations
+
+# What `emulators` runs, with DynamoDB Local.
+dynamodb_local:
+    .ci/run dynamodb_local
