@@ -9,7 +9,7 @@ use crate::console::counted;
 use crate::job::Job;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, Settings, Target};
-use crate::source::{Input, Storage, described};
+use crate::source::{Input, InputStorage, described};
 
 /// Deletes the items of the inputs.
 pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
@@ -48,7 +48,7 @@ fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
     if !can_ask() {
         return Ok(());
     }
-    if inputs.iter().any(|input| input.storage == Storage::Standard) {
+    if inputs.iter().any(|input| input.storage == InputStorage::Standard) {
         let words =
             "the keys and the answer cannot both come from the terminal: add --yes to delete without a question";
         return Err(Failure::WrongUse(words.to_owned()));

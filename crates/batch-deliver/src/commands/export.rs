@@ -15,7 +15,7 @@ use crate::console::{Console, counted, grouped, lossy_words, print_warnings, rat
 use crate::format::ItemFormat;
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::Lines;
+use crate::sink::LineWriter;
 use crate::source::{ScanFigures, ScannedItems, unread};
 use crate::stop::Stop;
 
@@ -52,10 +52,10 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         return estimate.print(&console, "nothing was exported");
     }
     let lines = match &arguments.file {
-        Location::File(_) if is_standard => Lines::standard(),
-        Location::File(path) => Lines::file(path)?,
+        Location::File(_) if is_standard => LineWriter::standard(),
+        Location::File(path) => LineWriter::file(path)?,
         #[cfg(feature = "s3")]
-        Location::Object { bucket, key } => Lines::object(bucket, key, &connection).await?,
+        Location::Object { bucket, key } => LineWriter::object(bucket, key, &connection).await?,
         #[cfg(not(feature = "s3"))]
         location @ Location::Object { .. } => return Err(location.without_s3()),
     };
@@ -82,7 +82,7 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    async fn write(&self, mut items: ScannedItems, mut lines: Lines) -> Result<Outcome, Failure> {
+    async fn write(&self, mut items: ScannedItems, mut lines: LineWriter) -> Result<Outcome, Failure> {
         let started = Instant::now();
         let progress = items.progress();
         self.console.show_bar(None);

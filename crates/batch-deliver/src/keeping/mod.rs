@@ -15,7 +15,7 @@ mod settling;
 mod window;
 
 pub(crate) use self::bad_lines::{BadLines, Ended};
-pub(crate) use self::dead_letter::{DeadLetter, Written};
+pub(crate) use self::dead_letter::{DeadLetter, LettersWritten};
 pub(crate) use self::entries::entries;
 pub(crate) use self::failed_conditions::FailedConditions;
 pub(crate) use self::handed_back::{HandedBack, Reason};

@@ -134,10 +134,10 @@ impl Pairs {
 }
 
 /// The hash of a content.
-type Content<'a> = &'a [u8];
+type ItemBytes<'a> = &'a [u8];
 
 /// The contents of the items with a key, in the first and in the second table.
-type Sides<'a> = (Option<Content<'a>>, Option<Content<'a>>);
+type Sides<'a> = (Option<ItemBytes<'a>>, Option<ItemBytes<'a>>);
 
 /// What is known of each key of a part.
 fn by_key(mut entries: &[u8]) -> io::Result<BTreeMap<&str, Sides<'_>>> {

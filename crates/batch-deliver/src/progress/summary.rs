@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 
 use crate::console::{Console, counted, grouped, rate, time};
-use crate::keeping::{BadLines, DeadLetter, Ended, HandedBack, Location, Reason, Settling, Written};
+use crate::keeping::{BadLines, DeadLetter, Ended, HandedBack, LettersWritten, Location, Reason, Settling};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Report, Simulated};
 use crate::source::STANDARD_INPUT;
@@ -135,7 +135,7 @@ impl Summary {
     fn dead_letters(&self) -> Vec<String> {
         let (entries, bad_lines) = self.written();
         let mut words = Vec::new();
-        let Written {
+        let LettersWritten {
             letters, place, causes, ..
         } = &entries;
         if *letters > 0 {
@@ -144,7 +144,7 @@ impl Summary {
         }
         words.extend(self.bad_lines(&bad_lines));
         let failed = [entries, bad_lines].into_iter();
-        words.extend(failed.filter_map(|Written { place, error, .. }| {
+        words.extend(failed.filter_map(|LettersWritten { place, error, .. }| {
             let error = error?;
             Some(format!(
                 "{place} can no longer be written, so the delivery was stopped: {error}"
@@ -159,8 +159,8 @@ impl Summary {
     }
 
     /// Where the bad lines are kept, and how they are loaded.
-    fn bad_lines(&self, written: &Written) -> Vec<String> {
-        let Written {
+    fn bad_lines(&self, written: &LettersWritten) -> Vec<String> {
+        let LettersWritten {
             letters,
             place,
             causes,
@@ -182,7 +182,7 @@ impl Summary {
     }
 
     /// What was written of entries and of bad lines.
-    pub(crate) fn written(&self) -> (Written, Written) {
+    pub(crate) fn written(&self) -> (LettersWritten, LettersWritten) {
         self.settling
             .dead_letter
             .as_ref()

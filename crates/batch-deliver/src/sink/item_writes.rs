@@ -53,16 +53,16 @@ impl Format<ItemWrite> for ItemWrites {
 impl ItemWrites {
     fn written(&self, items: Box<dyn Records<WriteRequest>>) -> Box<dyn Records<ItemWrite>> {
         let expressions = Arc::clone(&self.expressions);
-        Box::new(Written { items, expressions })
+        Box::new(WithExpressions { items, expressions })
     }
 }
 
-struct Written {
+struct WithExpressions {
     items: Box<dyn Records<WriteRequest>>,
     expressions: Arc<Expressions>,
 }
 
-impl Records<ItemWrite> for Written {
+impl Records<ItemWrite> for WithExpressions {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<ItemWrite>>> {
         let record = self.items.next(is_wanted)?;
         Ok(record.map(|Record { line, text, entry }| Record {

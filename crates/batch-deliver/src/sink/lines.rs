@@ -24,7 +24,7 @@ const TOGETHER: usize = 8 << 20;
 const NEW: &str = ".new";
 
 /// Where lines are written, packed as the name says.
-pub(crate) struct Lines {
+pub(crate) struct LineWriter {
     name: String,
     packing: Packing,
     place: Place,
@@ -48,7 +48,7 @@ enum Place {
     Object(Box<Upload>),
 }
 
-impl Lines {
+impl LineWriter {
     /// To the standard output.
     pub(crate) fn standard() -> Self {
         Self {
@@ -250,7 +250,7 @@ mod tests {
     async fn nothing_is_left_of_a_file_that_cannot_be_completed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("items.jsonl");
-        let mut lines = Lines::file(&path).unwrap();
+        let mut lines = LineWriter::file(&path).unwrap();
         lines.write(b"{}\n").await.unwrap();
         // A file is not renamed to a folder.
         fs::create_dir(&path).unwrap();

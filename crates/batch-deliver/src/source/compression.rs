@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read};
 use encoding_rs::Encoding;
 
 use super::encoding::decoded;
-use super::gzip::{self, Members};
+use super::gzip::{self, GzipMembers};
 use super::unsupported;
 
 const ZSTD: &[u8] = b"\x28\xB5\x2F\xFD";
@@ -60,7 +60,7 @@ pub(crate) fn unpacked(
         content = match compression {
             None => return decoded(Box::new(whole), encoding),
             Some(_) if layer == LAYERS => break,
-            Some(Compression::Gzip) => Box::new(Members::new(whole)),
+            Some(Compression::Gzip) => Box::new(GzipMembers::new(whole)),
             Some(Compression::Zstd) => {
                 let mut decoder = zstd::Decoder::new(whole)?;
                 decoder.window_log_max(WINDOW_LOG)?;

@@ -11,7 +11,7 @@ pub(super) const MAGIC: &[u8] = b"\x1F\x8B";
 ///
 /// Zeros may fill the input up to the end of a block of a tape or disk. Other bytes behind a member are an error, because what
 /// they were is not known.
-pub(super) struct Members<R> {
+pub(super) struct GzipMembers<R> {
     state: State<R>,
 }
 
@@ -22,14 +22,14 @@ enum State<R> {
     Ended,
 }
 
-impl<R: Read> Members<R> {
+impl<R: Read> GzipMembers<R> {
     pub(super) fn new(input: R) -> Self {
         let state = State::Within(Box::new(GzDecoder::new(BufReader::new(input))));
         Self { state }
     }
 }
 
-impl<R: Read> Read for Members<R> {
+impl<R: Read> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -99,7 +99,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        Members::new(bytes).read_to_end(&mut text)?;
+        GzipMembers::new(bytes).read_to_end(&mut text)?;
         Ok(text)
     }
 

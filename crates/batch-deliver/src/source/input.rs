@@ -26,7 +26,7 @@ const START: u64 = 4 << 10;
 pub(crate) struct Input {
     /// The name in messages.
     pub(crate) name: String,
-    pub(crate) storage: Storage,
+    pub(crate) storage: InputStorage,
     /// The stored size in bytes, if it is known.
     pub(crate) bytes: Option<u64>,
     /// The part that is read, if not all of it: lines of an input that is not compressed.
@@ -39,7 +39,7 @@ pub(crate) struct Input {
 
 /// Where an input is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Storage {
+pub(crate) enum InputStorage {
     Standard,
     File(PathBuf),
     #[cfg(feature = "s3")]
@@ -50,7 +50,7 @@ impl Input {
     pub(super) fn standard() -> Self {
         Self {
             name: STANDARD_INPUT.to_owned(),
-            storage: Storage::Standard,
+            storage: InputStorage::Standard,
             bytes: None,
             part: None,
             encoding: None,
@@ -79,7 +79,7 @@ impl Input {
         }
         // A pipe has no size.
         let bytes = metadata.is_file().then_some(metadata.len());
-        let storage = Storage::File(path.to_owned());
+        let storage = InputStorage::File(path.to_owned());
         Ok(Self {
             name,
             storage,
@@ -98,17 +98,17 @@ impl Input {
             part: None,
             encoding: None,
             has_own_keys: object.has_own_keys,
-            storage: Storage::Object(object),
+            storage: InputStorage::Object(object),
         }
     }
 
     /// The path of a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.storage {
-            Storage::File(path) => Some(path),
-            Storage::Standard => None,
+            InputStorage::File(path) => Some(path),
+            InputStorage::Standard => None,
             #[cfg(feature = "s3")]
-            Storage::Object(_) => None,
+            InputStorage::Object(_) => None,
         }
     }
 
@@ -128,10 +128,10 @@ impl Input {
     pub(crate) fn start(&self) -> io::Result<Option<Vec<u8>>> {
         let mut start = Vec::new();
         match &self.storage {
-            Storage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
-            Storage::Standard => {}
+            InputStorage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
+            InputStorage::Standard => {}
             #[cfg(feature = "s3")]
-            Storage::Object(object) => start = object.start(START)?,
+            InputStorage::Object(object) => start = object.start(START)?,
         }
         let is_utf_8 = self.encoding.is_none() && encoding::marked(&start).is_none();
         Ok((is_utf_8 && !is_compressed(&start)).then_some(start))
@@ -146,16 +146,16 @@ impl Input {
     pub(super) fn open(&self, counters: &ReadBytes) -> io::Result<Box<dyn Read + Send>> {
         let from = self.part.map_or(0, Part::read_from);
         let stored: Box<dyn Read + Send> = match &self.storage {
-            Storage::File(path) => {
+            InputStorage::File(path) => {
                 let mut file = File::open(path)?;
                 if from > 0 {
                     file.seek(SeekFrom::Start(from))?;
                 }
                 Box::new(file)
             }
-            Storage::Standard => Box::new(stdin()),
+            InputStorage::Standard => Box::new(stdin()),
             #[cfg(feature = "s3")]
-            Storage::Object(object) => Box::new(object.open_at(from)),
+            InputStorage::Object(object) => Box::new(object.open_at(from)),
         };
         let stored = Box::new(counters.stored.of(stored));
         let content = match self.part {

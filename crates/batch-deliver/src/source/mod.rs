@@ -26,7 +26,7 @@ mod turns;
 mod unsupported;
 
 pub(crate) use self::counts::Counts;
-pub(crate) use self::input::{Input, STANDARD_INPUT, Storage};
+pub(crate) use self::input::{Input, InputStorage, STANDARD_INPUT};
 #[cfg(feature = "distributed")]
 pub(crate) use self::named::exactly;
 pub(crate) use self::named::{described, named};

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use super::export::{self, DataFiles};
-use super::input::{Input, STANDARD_INPUT, Storage};
+use super::input::{Input, InputStorage, STANDARD_INPUT};
 #[cfg(feature = "s3")]
 use super::listing;
 use super::names::{SCHEME, WILDCARDS};
@@ -28,7 +28,12 @@ pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Resu
             None => local(argument).map_err(Failure::WrongUse)?,
         });
     }
-    if inputs.iter().filter(|input| input.storage == Storage::Standard).count() > 1 {
+    if inputs
+        .iter()
+        .filter(|input| input.storage == InputStorage::Standard)
+        .count()
+        > 1
+    {
         let words = "the standard input is named twice: it can be read only once";
         return Err(Failure::WrongUse(words.to_owned()));
     }
@@ -190,7 +195,7 @@ mod tests {
     fn inputs_are_told_by_their_first_names_their_number_and_their_size() {
         let input = |name: &str, bytes: Option<u64>| Input {
             name: name.to_owned(),
-            storage: Storage::Standard,
+            storage: InputStorage::Standard,
             bytes,
             part: None,
             encoding: None,

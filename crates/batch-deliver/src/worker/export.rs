@@ -17,7 +17,7 @@ use crate::format::ItemFormat;
 use crate::job::{Continued, Scanning};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
-use crate::sink::{Lines, existing};
+use crate::sink::{LineWriter, existing};
 use crate::source::{ScannedItems, Segments, TableReads, is_unreachable, unread};
 use crate::stop::Stop;
 
@@ -44,7 +44,7 @@ pub(crate) struct Exporter {
 
 /// The part that is being written.
 struct ExportPart {
-    lines: Lines,
+    lines: LineWriter,
     /// Lines that are not written yet.
     waiting: Vec<u8>,
     bytes: u64,
@@ -231,11 +231,11 @@ impl Exporter {
         not(feature = "s3"),
         expect(clippy::unused_async, reason = "with the feature it waits")
     )]
-    async fn lines(&self, name: &str) -> Result<Lines, Failure> {
+    async fn lines(&self, name: &str) -> Result<LineWriter, Failure> {
         match self.folder.below(name) {
-            Location::File(path) => Lines::file(Path::new(&path)),
+            Location::File(path) => LineWriter::file(Path::new(&path)),
             #[cfg(feature = "s3")]
-            Location::Object { bucket, key } => Lines::object(&bucket, &key, &self.connection).await,
+            Location::Object { bucket, key } => LineWriter::object(&bucket, &key, &self.connection).await,
             #[cfg(not(feature = "s3"))]
             location @ Location::Object { .. } => Err(location.without_s3()),
         }

@@ -18,7 +18,7 @@ pub(crate) struct Keys {
 /// The members of a listing; its others do not matter.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Members {
+struct ListedObject {
     key: String,
     version_id: Option<String>,
 }
@@ -36,11 +36,11 @@ impl Parse<ObjectIdentifier> for Keys {
     fn parse(&mut self, line: &[u8]) -> Result<ObjectIdentifier, Flaw> {
         let (key, version_id) = if self.is_json {
             let read = serde_json::from_slice(line);
-            let Members { key, version_id } = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
+            let ListedObject { key, version_id } = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
             (key, version_id)
         } else {
             let key = utf8(line)?;
-            if key.starts_with('{') && serde_json::from_str::<Members>(key).is_ok() {
+            if key.starts_with('{') && serde_json::from_str::<ListedObject>(key).is_ok() {
                 return Err(Flaw::new(MEMBERS));
             }
             if key.starts_with(SCHEME) {

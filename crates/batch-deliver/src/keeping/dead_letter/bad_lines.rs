@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::files::{Content, LetterFiles};
-use super::letter::{Letter, Written};
+use super::files::{FileKind, LetterFiles};
+use super::letter::{Letter, LettersWritten};
 use crate::outcome::Failure;
 
 /// The suffix of the first file, after the name of the file of dead letters. The others have a number behind it.
@@ -20,7 +20,7 @@ pub(crate) struct BadLineFiles {
 
 #[derive(Debug)]
 struct BadLineFile {
-    content: Content,
+    content: FileKind,
     files: LetterFiles,
 }
 
@@ -38,10 +38,10 @@ impl BadLineFiles {
 
     pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let content = Content::of(letter);
+        let content = FileKind::of(letter);
         let index = loop {
             let fitting = open.iter().position(|file| file.content == content);
-            let empty = || open.iter().position(|file| file.content == Content::Nothing);
+            let empty = || open.iter().position(|file| file.content == FileKind::Nothing);
             if let Some(index) = fitting.or_else(empty) {
                 break index;
             }
@@ -58,11 +58,11 @@ impl BadLineFiles {
         Ok(())
     }
 
-    pub(super) fn close(&self) -> Written {
+    pub(super) fn close(&self) -> LettersWritten {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let written: Vec<Written> = open.iter().map(|file| file.files.close()).collect();
-        let used = |written: &&Written| written.letters > 0;
-        let names = |name: fn(&Written) -> &str| {
+        let written: Vec<LettersWritten> = open.iter().map(|file| file.files.close()).collect();
+        let used = |written: &&LettersWritten| written.letters > 0;
+        let names = |name: fn(&LettersWritten) -> &str| {
             let names: Vec<&str> = written.iter().filter(used).map(name).collect();
             if names.is_empty() {
                 written.first().map_or("", name).to_owned()
@@ -70,7 +70,7 @@ impl BadLineFiles {
                 names.join(", ")
             }
         };
-        Written {
+        LettersWritten {
             letters: written.iter().map(|written| written.letters).sum(),
             place: names(|written| &written.place),
             causes: names(|written| &written.causes),

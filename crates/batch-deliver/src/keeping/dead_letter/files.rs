@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::letter::{Letter, Written};
+use super::letter::{Letter, LettersWritten};
 use crate::outcome::Failure;
 
 /// The suffix of the file of causes, after the name of the file of dead letters.
@@ -22,7 +22,7 @@ pub(crate) struct LetterFiles {
 
 /// What stands in a file, as far as it decides what can be added.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum FileKind {
     Nothing,
     /// Lines without a header.
     Lines,
@@ -32,7 +32,7 @@ pub(super) enum Content {
     Other,
 }
 
-impl Content {
+impl FileKind {
     pub(super) fn of(letter: &Letter<'_>) -> Self {
         letter.header.map_or(Self::Lines, |header| Self::Rows(header.to_vec()))
     }
@@ -89,19 +89,19 @@ impl LetterFiles {
     }
 
     /// What stands in the file, by its first line and the first cause of a line in it.
-    pub(super) fn content(&self) -> io::Result<Content> {
+    pub(super) fn content(&self) -> io::Result<FileKind> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(first) = files.entries.first(|line| Some(line.to_vec()))? else {
-            return Ok(Content::Nothing);
+            return Ok(FileKind::Nothing);
         };
         let has_header = files.causes.first(|line| {
             let cause: Value = serde_json::from_slice(line).ok()?;
             (cause["kept"] == true).then(|| cause["has_header"] == true)
         });
         Ok(match has_header? {
-            Some(true) => Content::Rows(first),
-            Some(false) => Content::Lines,
-            None => Content::Other,
+            Some(true) => FileKind::Rows(first),
+            Some(false) => FileKind::Lines,
+            None => FileKind::Other,
         })
     }
 
@@ -140,12 +140,12 @@ impl LetterFiles {
     }
 
     /// How many entries were written, where, and the error that ended it.
-    pub(super) fn close(&self) -> Written {
+    pub(super) fn close(&self) -> LettersWritten {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.entries.remove_if_new_and_empty();
         files.causes.remove_if_new_and_empty();
         let path = self.path.display();
-        Written {
+        LettersWritten {
             letters: files.written,
             place: path.to_string(),
             causes: format!("{path}{CAUSES}"),

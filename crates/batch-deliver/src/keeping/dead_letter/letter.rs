@@ -59,7 +59,7 @@ impl<'a> Letter<'a> {
 
 /// How much was written, and where.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Written {
+pub(crate) struct LettersWritten {
     /// Letters that have a text.
     pub(crate) letters: u64,
     pub(crate) place: String,

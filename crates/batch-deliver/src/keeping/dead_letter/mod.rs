@@ -14,7 +14,7 @@ use self::bad_lines::BadLineFiles;
 pub(super) use self::files::Appended;
 pub(super) use self::files::CAUSES;
 use self::files::LetterFiles;
-pub(crate) use self::letter::{Letter, Written};
+pub(crate) use self::letter::{Letter, LettersWritten};
 #[cfg(feature = "s3")]
 use self::objects::LetterObjects;
 use super::location::Location;
@@ -111,7 +111,7 @@ impl DeadLetter {
     }
 
     /// How many entries and how many bad lines were written. Called at the end of a delivery.
-    pub(crate) fn close(&self) -> (Written, Written) {
+    pub(crate) fn close(&self) -> (LettersWritten, LettersWritten) {
         match self {
             Self::Files { entries, bad_lines } => (entries.close(), bad_lines.close()),
             #[cfg(feature = "s3")]

@@ -11,7 +11,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::letter::{Letter, Written};
+use super::letter::{Letter, LettersWritten};
 use crate::connection;
 
 /// Bytes of a piece after which it is put.
@@ -27,7 +27,7 @@ const WAITING: usize = 16;
 #[derive(Debug)]
 pub(crate) struct LetterObjects {
     sender: mpsc::Sender<Waiting>,
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<LettersWritten>>,
 }
 
 /// A letter that waits for its piece to be put.
@@ -59,14 +59,14 @@ impl LetterObjects {
         let begun = humantime::format_rfc3339_seconds(SystemTime::now());
         let begun = begun.to_string().replace([':', '-'], "");
         let name = format!("{begun}-{:016x}", RandomState::new().hash_one(0));
-        let written = Arc::new(Mutex::new(Written {
+        let written = Arc::new(Mutex::new(LettersWritten {
             letters: 0,
             place: format!("s3://{bucket}/{folder}{name}-*"),
             causes: format!("s3://{bucket}/{folder}causes/"),
             error: None,
         }));
         let (sender, receiver) = mpsc::channel(WAITING);
-        let pieces = Pieces {
+        let pieces = LetterParts {
             client,
             bucket: bucket.to_owned(),
             folder,
@@ -92,22 +92,22 @@ impl LetterObjects {
         Storing(is_kept)
     }
 
-    pub(super) fn close(&self) -> Written {
+    pub(super) fn close(&self) -> LettersWritten {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// Puts the pieces of a delivery, one after the other.
-struct Pieces {
+struct LetterParts {
     client: Client,
     bucket: String,
     folder: String,
     name: String,
     put: u32,
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<LettersWritten>>,
 }
 
-impl Pieces {
+impl LetterParts {
     /// Puts letters until the channel is closed. After an error, letters are dropped, which reports the error to their senders.
     async fn put_all(mut self, mut receiver: mpsc::Receiver<Waiting>) {
         let mut first = receiver.recv().await;
@@ -129,7 +129,7 @@ impl Pieces {
         }
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
+    fn written(&self) -> MutexGuard<'_, LettersWritten> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -23,7 +23,7 @@ pub(super) enum Line {
     /// The first and the last number of each run of records.
     Settled(Vec<(u64, u64)>),
     /// Which run has written the journal.
-    Written(Written),
+    Written(WriterStamp),
     /// The run has stopped at a bad line.
     Stopped(Stopped),
     /// The run has ended without being killed.
@@ -32,20 +32,20 @@ pub(super) enum Line {
 
 /// The run that has written a journal, and its number of writes, so that no two writes have the same content.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct WriterStamp {
     pub(super) by: String,
     pub(super) times: u64,
 }
 
-/// The settled records, and how many entries are in doubt.
+/// What an earlier run has left: the settled records, and how many entries are in doubt.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct EarlierRun {
     pub(super) settled: SettledRecords,
     /// How many entries the last run may have sent without recording them.
     pub(super) doubtful: u64,
 }
 
-impl Found {
+impl EarlierRun {
     /// Reads the text of the journal with this name, for this load.
     pub(super) fn read(name: &str, text: &str, identity: &Identity) -> Result<Self, Failure> {
         if text.is_empty() {

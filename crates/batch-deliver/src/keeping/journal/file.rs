@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::content::{self, Found, Line};
+use super::content::{self, EarlierRun, Line};
 use super::{Identity, Stopped};
 use crate::outcome::Failure;
 use crate::source::SettledRecords;
@@ -25,14 +25,14 @@ pub(crate) struct JournalFile {
 
 impl JournalFile {
     /// Opens the journal of a load, or creates one. A journal of another load is an error, unless it may be replaced.
-    pub(super) fn open(path: &Path, identity: Identity, may_be_replaced: bool) -> Result<(Self, Found), Failure> {
+    pub(super) fn open(path: &Path, identity: Identity, may_be_replaced: bool) -> Result<(Self, EarlierRun), Failure> {
         let name = path.display().to_string();
         let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
         let mut text = String::new();
         let mut old = locked(path)?;
         old.read_to_string(&mut text).map_err(unreadable)?;
-        let found = match Found::read(&name, &text, &identity) {
-            Err(_) if may_be_replaced => Found::default(),
+        let found = match EarlierRun::read(&name, &text, &identity) {
+            Err(_) if may_be_replaced => EarlierRun::default(),
             found => found?,
         };
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
@@ -167,7 +167,7 @@ mod tests {
             self.folder.path().join("state")
         }
 
-        fn open(&self) -> Result<(JournalFile, Found), Failure> {
+        fn open(&self) -> Result<(JournalFile, EarlierRun), Failure> {
             JournalFile::open(&self.path(), self.identity("films"), false)
         }
 
@@ -257,7 +257,7 @@ mod tests {
         state.add(&[(0, 3)]).unwrap();
         drop(state);
         let (_, found) = JournalFile::open(&load.path(), load.identity("movies"), true).unwrap();
-        assert_eq!(found, Found::default());
+        assert_eq!(found, EarlierRun::default());
     }
 
     #[test]

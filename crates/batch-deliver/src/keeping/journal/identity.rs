@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Failure;
 use crate::sink::TABLE_ARN;
-use crate::source::{Input, Part, Storage};
+use crate::source::{Input, InputStorage, Part};
 
 /// The version of the journal.
 const VERSION: u32 = 2;
@@ -131,7 +131,7 @@ impl InputIdentity {
     fn of(input: &Input) -> Result<Self, Failure> {
         let unreadable = |error: io::Error| Failure::WrongUse(format!("{} cannot be read: {error}", input.name));
         let (place, version) = match &input.storage {
-            Storage::File(path) if input.bytes.is_some() => {
+            InputStorage::File(path) if input.bytes.is_some() => {
                 let path = path.canonicalize().map_err(unreadable)?;
                 let modified = path
                     .metadata()
@@ -141,7 +141,7 @@ impl InputIdentity {
                 (path.display().to_string(), modified.as_nanos().to_string())
             }
             #[cfg(feature = "s3")]
-            Storage::Object(object) => (input.name.clone(), object.etag.clone()),
+            InputStorage::Object(object) => (input.name.clone(), object.etag.clone()),
             _ => {
                 let words = format!("--resume needs files, and {} cannot be read a second time", input.name);
                 return Err(Failure::WrongUse(words));
@@ -169,7 +169,7 @@ mod tests {
     fn an_input_that_cannot_be_read_twice_cannot_be_resumed() {
         let input = Input {
             name: "-".to_owned(),
-            storage: Storage::Standard,
+            storage: InputStorage::Standard,
             bytes: None,
             part: None,
             encoding: None,

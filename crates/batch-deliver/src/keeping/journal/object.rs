@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::location::Location;
-use super::content::{self, Found, Line, Written};
+use super::content::{self, EarlierRun, Line, WriterStamp};
 use super::owned::{OfObject, OwnObject};
 use super::{Claim, Identity, Stopped};
 use crate::connection::Connection;
@@ -20,17 +20,17 @@ pub(super) struct JournalObject {
 }
 
 impl OfObject for Identity {
-    type Found = Found;
+    type Found = EarlierRun;
 
-    fn read(&self, name: &str, text: &str) -> Result<Found, Failure> {
-        Found::read(name, text, self)
+    fn read(&self, name: &str, text: &str) -> Result<EarlierRun, Failure> {
+        EarlierRun::read(name, text, self)
     }
 
-    fn doubtful(found: &Found) -> u64 {
+    fn doubtful(found: &EarlierRun) -> u64 {
         found.doubtful
     }
 
-    fn text(&self, found: &Found, written: Written) -> serde_json::Result<Vec<u8>> {
+    fn text(&self, found: &EarlierRun, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
         text(self, &found.settled, written, &[])
     }
 }
@@ -43,7 +43,7 @@ impl JournalObject {
         claim: Claim,
         connection: &Connection,
         console: &Console,
-    ) -> Result<(Self, Found), Failure> {
+    ) -> Result<(Self, EarlierRun), Failure> {
         let (object, found) = OwnObject::open(location, &identity, claim, connection, console)?;
         let journal = Self {
             object,
@@ -74,7 +74,12 @@ impl JournalObject {
     }
 }
 
-fn text(identity: &Identity, settled: &SettledRecords, written: Written, last: &[Line]) -> serde_json::Result<Vec<u8>> {
+fn text(
+    identity: &Identity,
+    settled: &SettledRecords,
+    written: WriterStamp,
+    last: &[Line],
+) -> serde_json::Result<Vec<u8>> {
     let mut text = content::text(identity, settled)?;
     content::add(&mut text, &Line::Written(written))?;
     for line in last {

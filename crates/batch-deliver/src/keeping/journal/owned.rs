@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::super::location::Location;
 use super::Claim;
-use super::content::{self, Written};
+use super::content::{self, WriterStamp};
 use crate::connection::{self, Connection};
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -101,7 +101,7 @@ pub(super) trait OfObject: Sized {
     fn doubtful(found: &Self::Found) -> u64;
 
     /// The text of an object that goes on where earlier runs have ended.
-    fn text(&self, found: &Self::Found, written: Written) -> serde_json::Result<Vec<u8>>;
+    fn text(&self, found: &Self::Found, written: WriterStamp) -> serde_json::Result<Vec<u8>>;
 }
 
 impl OwnObject {
@@ -191,7 +191,7 @@ impl OwnObject {
     }
 
     /// Replaces the object by one with this text, in which each put is another one.
-    pub(super) fn put(&mut self, text: impl FnOnce(Written) -> serde_json::Result<Vec<u8>>) -> io::Result<()> {
+    pub(super) fn put(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> io::Result<()> {
         self.put_once(text).map_err(|error| match error {
             NotPut::Taken => io::Error::new(
                 io::ErrorKind::ResourceBusy,
@@ -201,9 +201,9 @@ impl OwnObject {
         })
     }
 
-    fn put_once(&mut self, text: impl FnOnce(Written) -> serde_json::Result<Vec<u8>>) -> Result<(), NotPut> {
+    fn put_once(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> Result<(), NotPut> {
         self.puts += 1;
-        let written = Written {
+        let written = WriterStamp {
             by: self.run.clone(),
             times: self.puts,
         };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::location::Location;
-use super::content::Written;
+use super::content::WriterStamp;
 use super::file::{locked, replaced};
 #[cfg(feature = "s3")]
 use super::owned::{OfObject, OwnObject};
@@ -20,12 +20,12 @@ use crate::outcome::Failure;
 /// A journal that only this process writes.
 #[derive(Debug)]
 pub(crate) struct ScanState {
-    content: Content,
-    pub(super) storage: Storage,
+    content: ScanLine,
+    pub(super) storage: ScanStorage,
 }
 
 #[derive(Debug)]
-pub(super) enum Storage {
+pub(super) enum ScanStorage {
     File {
         path: PathBuf,
         file: File,
@@ -36,7 +36,7 @@ pub(super) enum Storage {
 
 /// The only line of the journal.
 #[derive(Debug, Serialize, Deserialize)]
-struct Content {
+struct ScanLine {
     identity: Identity,
     /// Where the scan is continued; `None` at its start.
     position: Option<Value>,
@@ -49,7 +49,7 @@ struct Content {
     again: u64,
     /// Which run has written it, in an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    written: Option<Written>,
+    written: Option<WriterStamp>,
 }
 
 /// What earlier runs have left.
@@ -67,7 +67,7 @@ impl ScanFound {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let before: Content = serde_json::from_str(text).map_err(|_| {
+        let before: ScanLine = serde_json::from_str(text).map_err(|_| {
             Failure::WrongUse(format!(
                 "{name} is no journal of a table that is read: name another one"
             ))
@@ -89,8 +89,8 @@ impl ScanFound {
     }
 
     /// The content with which the next run begins.
-    fn content(&self, identity: Identity) -> Content {
-        Content {
+    fn content(&self, identity: Identity) -> ScanLine {
+        ScanLine {
             identity,
             position: self.position.clone(),
             items: self.items,
@@ -117,8 +117,8 @@ impl OfObject for OfScan<'_> {
         found.doubtful
     }
 
-    fn text(&self, found: &ScanFound, written: Written) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&Content {
+    fn text(&self, found: &ScanFound, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&ScanLine {
             written: Some(written),
             ..found.content(self.0.clone())
         })
@@ -141,7 +141,7 @@ impl ScanState {
                 let (object, found) = OwnObject::open(location, &OfScan(&identity), claim, connection, console)?;
                 let state = Self {
                     content: found.content(identity),
-                    storage: Storage::Object(Box::new(object)),
+                    storage: ScanStorage::Object(Box::new(object)),
                 };
                 Ok((state, found))
             }
@@ -168,7 +168,7 @@ impl ScanState {
         let written = serde_json::to_vec(&content).map_err(|error| unwritable(error.into()))?;
         let file = replaced(path, &written, true).map_err(unwritable)?;
         drop(old);
-        let storage = Storage::File {
+        let storage = ScanStorage::File {
             path: path.to_owned(),
             file,
         };
@@ -191,9 +191,9 @@ impl ScanState {
     fn store(&mut self, is_synced: bool) -> io::Result<()> {
         let content = &mut self.content;
         match &mut self.storage {
-            Storage::File { path, file } => *file = replaced(path, &serde_json::to_vec(content)?, is_synced)?,
+            ScanStorage::File { path, file } => *file = replaced(path, &serde_json::to_vec(content)?, is_synced)?,
             #[cfg(feature = "s3")]
-            Storage::Object(object) => object.put(|written| {
+            ScanStorage::Object(object) => object.put(|written| {
                 content.written = Some(written);
                 serde_json::to_vec(content)
             })?,

@@ -5,7 +5,7 @@ use std::fs;
 
 use super::super::location::Location;
 use super::Identity;
-use super::content::{Claim, Found};
+use super::content::{Claim, EarlierRun};
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
@@ -19,14 +19,14 @@ use crate::source::SettledRecords;
 /// A journal that only this process writes.
 #[derive(Debug)]
 pub(crate) struct State {
-    pub(super) storage: Storage,
+    pub(super) storage: JournalStorage,
     pub(crate) settled: SettledRecords,
     /// How many entries the last run may have sent without recording them.
     pub(crate) doubtful: u64,
 }
 
 #[derive(Debug)]
-pub(super) enum Storage {
+pub(super) enum JournalStorage {
     File(JournalFile),
     #[cfg(feature = "s3")]
     Object(Box<JournalObject>),
@@ -44,12 +44,12 @@ impl State {
         let (storage, found) = match location {
             Location::File(path) => {
                 let (file, found) = JournalFile::open(path, identity, claim != Claim::Named)?;
-                (Storage::File(file), found)
+                (JournalStorage::File(file), found)
             }
             #[cfg(feature = "s3")]
             Location::Object { .. } => {
                 let (object, found) = JournalObject::open(location, identity, claim, connection, console)?;
-                (Storage::Object(Box::new(object)), found)
+                (JournalStorage::Object(Box::new(object)), found)
             }
             #[cfg(not(feature = "s3"))]
             Location::Object { .. } => {
@@ -57,7 +57,7 @@ impl State {
                 return Err(location.without_s3());
             }
         };
-        let Found { settled, doubtful } = found;
+        let EarlierRun { settled, doubtful } = found;
         Ok(Self {
             storage,
             settled,

@@ -15,7 +15,7 @@ use super::super::location::Location;
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
-use super::state::Storage;
+use super::state::JournalStorage;
 use super::{ScanState, State, Stopped, scan};
 use crate::source::SettledRecords;
 
@@ -81,17 +81,17 @@ impl Journal {
     /// Continues a journal. If it can no longer be written, the delivery is cancelled.
     pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
         let (sender, receiver) = sync_channel(match &state.storage {
-            Storage::File(_) => NUMBERS,
+            JournalStorage::File(_) => NUMBERS,
             #[cfg(feature = "s3")]
-            Storage::Object(_) => NUMBERS_OF_OBJECT,
+            JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
         });
         let ending = Arc::new(Ending::default());
         let ends = Arc::clone(&ending);
         let writer = thread::spawn(move || {
             let written = match state.storage {
-                Storage::File(file) => write(file, &receiver, &ends),
+                JournalStorage::File(file) => write(file, &receiver, &ends),
                 #[cfg(feature = "s3")]
-                Storage::Object(object) => put(*object, &receiver, &ends),
+                JournalStorage::Object(object) => put(*object, &receiver, &ends),
             };
             if written.is_err() {
                 cancellation.cancel();
@@ -195,10 +195,10 @@ fn keep(
     ending: &Ending,
 ) -> io::Result<()> {
     let (every, most, is_shown) = match &state.storage {
-        scan::Storage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
+        scan::ScanStorage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
         // A put shows other runs that this one is alive.
         #[cfg(feature = "s3")]
-        scan::Storage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
+        scan::ScanStorage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
     };
     let mut settled = SettledRecords::default();
     let (mut written, mut before) = (0, 0);
