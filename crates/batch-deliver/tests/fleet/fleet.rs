@@ -209,7 +209,9 @@ impl Fleet {
                 .insert(object.key.clone(), object.text().into_bytes());
         }
         let clock = Clock::start();
-        let ledger = Ledger::new(sink, objects.clone());
+        let mut ledger = Ledger::new(sink, objects.clone());
+        // A call in flight when the clock jumps has taken too long.
+        ledger.is_in_doubt = matches!(plan.skew, Skew::Jump { .. });
         let faults = std::mem::take(&mut plan.faults);
         let planned_faults = format!(
             "{faults:?}, {:?}, {:?}, local {}, stale {}, checkpoints {}",
