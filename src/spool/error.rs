@@ -35,7 +35,7 @@ pub enum SpoolError {
         source: Arc<dyn Error + Send + Sync>,
     },
     /// There was no room for the entry for as long as [`give_up_after`](crate::DeliveryOptions::give_up_after) allows.
-    #[error("the spool is full: there was no room for {bytes} of {limit} bytes for {} s", waited.as_secs())]
+    #[error("the spool is full: there was no room for {bytes} of {limit} bytes for {waited:?}")]
     Full {
         /// What the entry takes.
         bytes: u64,
