@@ -85,6 +85,13 @@ impl Reserve {
     }
 }
 
+/// Nothing needs it any more.
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +106,8 @@ mod tests {
         assert_eq!(bytes(), None);
         reserve.make().unwrap();
         assert_eq!(bytes(), Some(BYTES as u64));
+        drop(reserve);
+        assert_eq!(bytes(), None);
     }
 
     #[test]
