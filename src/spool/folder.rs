@@ -113,7 +113,8 @@ impl SpoolFolder {
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn close(self) -> Result<(), SpoolError> {
+    pub fn close(mut self) -> Result<(), SpoolError> {
+        while self.store.shrink()? {}
         self.store.close()
     }
 

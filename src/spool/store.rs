@@ -10,9 +10,10 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::error::SpoolError;
 use super::reserve::Reserve;
@@ -33,7 +34,7 @@ const APPLICATION: i32 = 0x7370_6f6c;
 const FORMAT: i32 = 1;
 
 /// Before the tables: pages as large as those of memory and of file systems; a cache of 2 MiB; a log that is cut to 4 MiB after each
-/// time that it was longer; and on macOS a sync that reaches the device.
+/// time that it was longer; on macOS a sync that reaches the device; and commits that do not wait for it until they are to.
 const SETTINGS: &str = "
     PRAGMA page_size = 4096;
     PRAGMA auto_vacuum = INCREMENTAL;
@@ -41,6 +42,7 @@ const SETTINGS: &str = "
     PRAGMA journal_size_limit = 4194304;
     PRAGMA cache_size = -2048;
     PRAGMA fullfsync = ON;
+    PRAGMA synchronous = NORMAL;
 ";
 
 const TABLES: &str = "
@@ -63,6 +65,9 @@ const SPARE_PAGES: i64 = 1_024;
 
 /// Pages that are given back to the file system at a time.
 const GIVEN_BACK: i64 = 1_024;
+
+/// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
+const SHRINKS_FOR: Duration = Duration::from_millis(300);
 
 /// What an entry with a text of this length takes on disk.
 pub(super) fn cost(length: usize) -> u64 {
@@ -147,19 +152,20 @@ pub(super) struct Store {
 impl Store {
     /// Opens the folder, or creates it.
     pub(super) fn open(folder: &Path) -> Result<Self, SpoolError> {
-        let lock = lock(folder)?;
-        let mut reserve = Reserve::of(folder);
-        let mut opened = open_or_create(folder);
-        if opened.is_err() && reserve.release() {
-            opened = open_or_create(folder);
+        let Created { folder, existed } = create_folder(folder).map_err(|error| SpoolError::storage(folder, error))?;
+        let lock = lock(&folder)?;
+        let mut reserve = Reserve::of(&folder);
+        let mut opened = open_or_create(&folder);
+        if opened.as_ref().is_err_and(is_without_space) && reserve.release() {
+            opened = open_or_create(&folder);
         }
-        let connection = opened.map_err(|error| failure(folder, error))?;
-        let totals = known_totals(folder, &connection)?;
-        // The names of the new files.
-        sync_folder(folder).map_err(|error| SpoolError::storage(folder, error))?;
-        let first = first(&connection).map_err(|error| failure(folder, error))?;
+        let connection = opened.map_err(|error| failure(&folder, error))?;
+        let totals = known_totals(&folder, &connection)?;
+        // The names of the new files and folders.
+        sync_folders(&folder, &existed).map_err(|error| SpoolError::storage(&folder, error))?;
+        let first = first(&connection).map_err(|error| failure(&folder, error))?;
         Ok(Self {
-            folder: folder.to_owned(),
+            folder,
             connection,
             totals,
             unread: first.map_or(totals.next, |(number, _)| number),
@@ -190,12 +196,22 @@ impl Store {
             let made = self.reserve.make();
             made.map_err(|error| SpoolError::storage(&self.folder, error))?;
         }
-        let mut applied = self.make_durable(durable).and_then(|()| self.changed(change));
-        if applied.is_err() && change.new.is_empty() && self.reserve.release() {
-            applied = self.make_durable(durable).and_then(|()| self.changed(change));
+        let apply = |store: &mut Self| store.make_durable(durable).and_then(|()| store.changed(change));
+        if change.new.is_empty() {
+            self.with_reserve(apply)?;
+        } else {
+            apply(self).map_err(|error| self.failure(error))?;
         }
-        applied.map_err(|error| self.failure(error))?;
         Ok(self.totals)
+    }
+
+    /// Does what needs space to remove something. If the disk has none, it may use that of the reserve.
+    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> rusqlite::Result<R>) -> Result<R, SpoolError> {
+        let mut done = act(self);
+        if done.as_ref().is_err_and(is_without_space) && self.reserve.release() {
+            done = act(self);
+        }
+        done.map_err(|error| self.failure(error))
     }
 
     /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
@@ -230,46 +246,47 @@ impl Store {
     /// free.
     pub(super) fn drop_oldest(&mut self, bytes: u64) -> Result<(u64, u64), SpoolError> {
         let unread = self.unread;
-        let dropped = self.in_transaction(|transaction, totals| {
-            let (mut end, mut freed) = (unread, 0);
-            {
-                let mut oldest = transaction
-                    .prepare("SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number")?;
-                let mut rows = oldest.query([signed(unread)])?;
-                while freed < bytes
-                    && let Some(row) = rows.next()?
+        self.with_reserve(|store| {
+            store.in_transaction(|transaction, totals| {
+                let (mut end, mut freed) = (unread, 0);
                 {
-                    end = unsigned(row.get(0)?) + 1;
-                    freed += cost(length(row.get(1)?));
+                    let mut oldest = transaction.prepare(
+                        "SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number",
+                    )?;
+                    let mut rows = oldest.query([signed(unread)])?;
+                    while freed < bytes
+                        && let Some(row) = rows.next()?
+                    {
+                        end = unsigned(row.get(0)?) + 1;
+                        freed += cost(length(row.get(1)?));
+                    }
                 }
-            }
-            let dropped = transaction.execute(
-                "DELETE FROM entries WHERE number >= ?1 AND number < ?2",
-                [signed(unread), signed(end)],
-            )?;
-            totals.entries = totals.entries.saturating_sub(dropped as u64);
-            totals.bytes = totals.bytes.saturating_sub(freed);
-            Ok((dropped as u64, freed))
-        });
-        dropped.map_err(|error| self.failure(error))
+                let dropped = transaction.execute(
+                    "DELETE FROM entries WHERE number >= ?1 AND number < ?2",
+                    [signed(unread), signed(end)],
+                )?;
+                totals.entries = totals.entries.saturating_sub(dropped as u64);
+                totals.bytes = totals.bytes.saturating_sub(freed);
+                Ok((dropped as u64, freed))
+            })
+        })
     }
 
-    /// Removes the entries of one kind up to this one.
+    /// Removes the entries of one kind before this number.
     pub(super) fn remove(&mut self, kind: Kind, until: u64) -> Result<Totals, SpoolError> {
-        self.make_durable(true)
-            .and_then(|()| {
-                self.in_transaction(|transaction, totals| {
-                    let (removed, bytes) = removed(transaction, kind, until)?;
-                    let count = match kind {
-                        Kind::Waiting => &mut totals.entries,
-                        Kind::Refused => &mut totals.refused,
-                    };
-                    *count = count.saturating_sub(removed);
-                    totals.bytes = totals.bytes.saturating_sub(bytes);
-                    Ok(())
-                })
+        self.with_reserve(|store| {
+            store.make_durable(true)?;
+            store.in_transaction(|transaction, totals| {
+                let (removed, bytes) = removed(transaction, kind, until)?;
+                let count = match kind {
+                    Kind::Waiting => &mut totals.entries,
+                    Kind::Refused => &mut totals.refused,
+                };
+                *count = count.saturating_sub(removed);
+                totals.bytes = totals.bytes.saturating_sub(bytes);
+                Ok(())
             })
-            .map_err(|error| self.failure(error))?;
+        })?;
         Ok(self.totals)
     }
 
@@ -300,11 +317,13 @@ impl Store {
         log.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
-    /// What is left after the last entry was removed is a small file without a log.
+    /// Closes the file, after it was made somewhat smaller if it has many free pages. It has no log then.
     pub(super) fn close(mut self) -> Result<(), SpoolError> {
         self.reserve.release();
         self.make_durable(true).map_err(|error| self.failure(error))?;
-        while self.shrink()? {}
+        let began = Instant::now();
+        // A file that stays large loses nothing.
+        while began.elapsed() < SHRINKS_FOR && self.shrink().is_ok_and(|may_be_more| may_be_more) {}
         let folder = self.folder;
         self.connection.close().map_err(|(_, error)| failure(&folder, error))
     }
@@ -317,6 +336,13 @@ impl Store {
             self.is_durable = durable;
         }
         Ok(())
+    }
+
+    /// The level of durability as SQLite has it.
+    #[cfg(test)]
+    pub(super) fn synchronous(&self) -> i64 {
+        let level = self.connection.query_row("PRAGMA synchronous", [], |row| row.get(0));
+        level.unwrap()
     }
 
     fn changed(&mut self, change: &Change) -> rusqlite::Result<()> {
@@ -398,27 +424,51 @@ pub(super) fn is_there(folder: &Path) -> bool {
 fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
     // One that looks at the file holds up the one that writes, and the other way round, for moments.
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(Duration::from_secs(5))?;
     Ok(connection)
 }
 
 fn open_or_create(folder: &Path) -> rusqlite::Result<Connection> {
     let connection = open(folder, OpenFlags::default())?;
-    connection.execute_batch(SETTINGS)?;
-    let is_empty = version(&connection)? == (0, 0) && schema_entries(&connection)? == 0;
+    let version = version(&connection)?;
+    let is_empty = version == (0, 0) && schema_entries(&connection)? == 0;
+    // The settings change a file, and one of others stays as it is.
+    if is_empty || version == (APPLICATION, FORMAT) {
+        connection.execute_batch(SETTINGS)?;
+    }
     if is_empty {
         create(&connection)?;
     }
     Ok(connection)
 }
 
+/// A folder, by a path that does not depend on the current one.
+struct Created {
+    folder: PathBuf,
+    /// What of its path was there before.
+    existed: PathBuf,
+}
+
+fn create_folder(folder: &Path) -> io::Result<Created> {
+    if folder.as_os_str().is_empty() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path of the folder is empty",
+        ));
+    }
+    let folder = absolute(folder)?;
+    let existed = folder.ancestors().find(|folder| folder.exists());
+    let existed = existed.unwrap_or(&folder).to_owned();
+    fs::create_dir_all(&folder)?;
+    Ok(Created { folder, existed })
+}
+
 fn lock(folder: &Path) -> Result<File, SpoolError> {
-    let opened = fs::create_dir_all(folder).and_then(|()| {
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        options.open(folder.join(LOCK))
-    });
-    let lock = opened.map_err(|error| SpoolError::storage(folder, error))?;
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    let lock = options
+        .open(folder.join(LOCK))
+        .map_err(|error| SpoolError::storage(folder, error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
@@ -528,6 +578,12 @@ fn removed(transaction: &Transaction<'_>, kind: Kind, until: u64) -> rusqlite::R
     Ok((removed as u64, bytes))
 }
 
+/// Whether the disk may be full. Some file systems have an I/O error then.
+fn is_without_space(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    code.is_some_and(|code| matches!(code, ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
+}
+
 fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
     SpoolError::storage(folder, error)
 }
@@ -546,19 +602,28 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
+/// Makes the names of the files in the folder durable, and those of the folders that did not exist.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    for folder in [Some(folder), folder.parent()].into_iter().flatten() {
-        if !folder.as_os_str().is_empty() {
-            File::open(folder)?.sync_all()?;
+fn sync_folders(folder: &Path, existed: &Path) -> io::Result<()> {
+    for folder in folder.ancestors() {
+        File::open(folder)?.sync_all()?;
+        if folder == existed {
+            break;
         }
+    }
+    // An earlier process may have created the folder and ended before this. The parent may be one that cannot be opened.
+    if folder == existed
+        && let Some(parent) = folder.parent()
+        && let Ok(parent) = File::open(parent)
+    {
+        parent.sync_all()?;
     }
     Ok(())
 }
 
 /// Elsewhere the names of files are as durable as the files.
 #[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
+fn sync_folders(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -139,8 +139,11 @@ fn files_of_others_are_not_touched() {
     let other = Connection::open(folder.path().join(FILE)).unwrap();
     other.execute_batch("CREATE TABLE theirs (name TEXT)").unwrap();
     drop(other);
+    let theirs = fs::read(folder.path().join(FILE)).unwrap();
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, SpoolError::Unknown { .. }), "{error}");
+    assert_eq!(fs::read(folder.path().join(FILE)).unwrap(), theirs);
+    assert!(!folder.path().join(LOG).exists());
     fs::write(folder.path().join(FILE), [b'x'; 5_000]).unwrap();
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, SpoolError::Storage { .. }), "{error}");
@@ -204,6 +207,7 @@ fn a_file_that_was_large_shrinks() {
         ..Change::default()
     };
     store.apply(&settled, true).unwrap();
+    while store.shrink().unwrap() {}
     store.close().unwrap();
     assert!(size(&folder) < 5 << 20, "{}", size(&folder));
     assert!(!folder.path().join(LOG).exists());
@@ -225,4 +229,79 @@ fn what_entries_take_is_estimated_well() {
         assert!(size < bytes / 10 * 11 + 65_536, "{length}: {size} for {bytes}");
         assert!(bytes < size / 10 * 17, "{length}: {size} for {bytes}");
     }
+}
+
+#[test]
+fn a_commit_waits_for_the_device_only_if_it_is_to() {
+    let (_folder, mut store) = opened();
+    for durable in [false, true, false] {
+        let change = Change {
+            new: new(&["1"]),
+            ..Change::default()
+        };
+        store.apply(&change, durable).unwrap();
+        // 1 is NORMAL, 2 is FULL.
+        assert_eq!(store.synchronous(), 1 + i64::from(durable));
+    }
+}
+
+#[test]
+fn a_path_is_absolute_from_the_start_and_not_empty() {
+    let error = Store::open(Path::new("")).unwrap_err();
+    assert!(error.to_string().contains("is empty"), "{error}");
+    // Several folders that do not exist, by a path from the current one.
+    let temporary = tempfile::tempdir_in(".").unwrap();
+    let relative = Path::new(temporary.path().file_name().unwrap())
+        .join("some")
+        .join("spool");
+    let mut store = Store::open(&relative).unwrap();
+    assert!(store.folder().is_absolute() && store.folder().ends_with(&relative));
+    append(&mut store, &["1"]);
+    store.close().unwrap();
+    assert!(is_there(&relative));
+}
+
+#[test]
+fn a_folder_that_is_dropped_has_no_reserve() {
+    let (folder, store) = opened();
+    let reserve = folder.path().join("reserve");
+    assert!(reserve.exists());
+    drop(store);
+    assert!(!reserve.exists());
+}
+
+/// Asked for by files that a full disk has left: what removes entries goes on without the reserve, whatever asks for it.
+#[test]
+fn only_a_full_disk_takes_the_reserve() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1", "2", "3"]);
+    let pages: i64 = store
+        .connection
+        .query_row("PRAGMA page_count", [], |row| row.get(0))
+        .unwrap();
+    // A file that may not grow is as one on a full disk.
+    let limit = |store: &Store, pages: i64| {
+        store
+            .connection
+            .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+            .unwrap();
+    };
+    limit(&store, pages);
+    let reserve = folder.path().join("reserve");
+    let large = "x".repeat(100_000);
+    let error = store.with_reserve(|store| {
+        store.in_transaction(|transaction, _| transaction.execute("UPDATE entries SET entry = ?1", [&large]))
+    });
+    assert!(matches!(error, Err(SpoolError::Storage { .. })));
+    assert!(!reserve.exists(), "a removal may need it");
+    limit(&store, 1 << 30);
+    append(&mut store, &["4"]);
+    assert!(reserve.exists());
+    let error = store.with_reserve(|store| {
+        store.in_transaction(|transaction, _| transaction.execute("INSERT INTO missing VALUES (1)", []))
+    });
+    assert!(matches!(error, Err(SpoolError::Storage { .. })));
+    assert!(reserve.exists(), "another error is not mended by space");
+    assert_eq!(store.drop_oldest(1).unwrap().0, 1);
+    assert_eq!(store.remove(Kind::Waiting, 4).unwrap().entries, 0);
 }
