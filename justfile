@@ -83,7 +83,7 @@ archive:
 observability:
     .ci/run observability
 
-# The tests against LocalStack and DynamoDB Local.
+# The tests against LocalStack and dynalite.
 emulators:
     .ci/run emulators
 
@@ -116,11 +116,11 @@ msrv:
 minimal:
     .ci/run minimal
 
-# Every operation of the program on a file fails once, in each way.
+# Every operation of the program on a file fails once, in each way, and each request of a worker.
 failures:
     .ci/run failures
 
-# The simulator against what others publish of DynamoDB.
+# The simulator against what others publish of DynamoDB, and against emulators of SQS and Kinesis.
 parity:
     .ci/run parity
 

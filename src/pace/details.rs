@@ -48,8 +48,8 @@ pub trait PaceDetails: Send + Sync {
 /// A pace for each hot partition key, in addition to the pace of all.
 ///
 /// The keys are those of [`BatchTarget::partition_key`](crate::targets::BatchTarget::partition_key). Entries of a hot key
-/// wait in a queue of their own, and their throttles are not part of the outcome in [`Pace::observe`](super::Pace::observe), but [failed](super::Outcome::failed) entries in one
-/// before it: such a call is observed twice.
+/// wait in a queue of their own, and their throttles are not part of the outcome in [`Pace::observe`](super::Pace::observe), but
+/// [failed](super::Outcome::failed) entries in one before it: such a call is observed twice.
 /// The [contract](super::BackoffStrategy#contract) of strategies applies.
 pub trait KeyPace: Send + Sync {
     /// The result of a call for each key. Called before [`Pace::observe`](super::Pace::observe); sets

@@ -1,8 +1,8 @@
 //! Tables as the input of a delivery: [`Scan`] reads a whole table, or the items of one partition key, at a pace of its own.
 //!
 //! Many writes start from a table: to copy it, to empty it, to set an attribute wherever a filter holds. The pace of the writes is that
-//! of their delivery; the reads need one as well, because a page of a scan costs up to 128 read units at once, and whoever else reads
-//! the table is throttled for it.
+//! of their delivery; the reads need one as well, because a page of a scan costs up to 128 read units at once, and other readers
+//! of the table are throttled for it.
 //!
 //! ```no_run
 //! # use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The program against DynamoDB Local and LocalStack, as a person would use it.
+//! The program against an emulator of DynamoDB and LocalStack, as a person would use it.
 //!
 //! `localstack/test` brings them up and runs these tests, which plain `cargo test` lists as ignored.
 
