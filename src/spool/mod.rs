@@ -153,7 +153,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             received,
             Arc::clone(&room),
             Arc::clone(&settlement),
-            options.sync,
+            (options.sync, options.full),
             totals,
         );
         let end = delivery.cancellation.child_token();
@@ -219,9 +219,6 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let (bytes, limit) = (cost(json.len()), options.max_bytes);
         if bytes > limit || u32::try_from(bytes).is_err() {
             return Err(SpoolError::TooLarge { bytes, limit });
-        }
-        if options.full == Full::DropOldest && !room.has(bytes) {
-            self.request(Request::MakeRoom(bytes))?;
         }
         let place = match within(self.shared.patience, pin!(room.place(bytes, json.len()))).await {
             Some(place) => place.map_err(|_| SpoolError::Closed)?,
@@ -302,7 +299,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// # Errors
     /// As [`close`](Self::close).
     pub async fn close_within(&self, time: Duration) -> Result<SpoolReport, SpoolError> {
-        // Whoever waits for room gets none any more.
+        // Entries that wait for room get none any more.
         self.shared.room.close();
         // What is not delivered within the time stays on disk.
         let _ = within(time, pin!(self.flush())).await;

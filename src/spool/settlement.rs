@@ -38,6 +38,8 @@ struct State {
     mark: Mark,
     /// All entries before this one are removed from the disk.
     removed_until: u64,
+    /// All entries before this one are removed as durably as they need to be.
+    gone_until: u64,
     /// Entries that were refused and are not marked so on disk.
     refusals: Vec<Refusal>,
     /// How many entries are settled without being delivered, because of the entries themselves.
@@ -48,6 +50,17 @@ struct State {
     seen_until: u64,
     /// Entries before this one do not linger.
     hurried_until: u64,
+}
+
+impl State {
+    /// How many entries are settled whose removal a loss of power may undo.
+    fn ahead(&self) -> u64 {
+        self.mark.until() - self.gone_until + self.refusals.len() as u64
+    }
+
+    fn is_all_written(&self) -> bool {
+        self.mark.until() == self.removed_until && self.refusals.is_empty()
+    }
 }
 
 /// What is to be written.
@@ -66,6 +79,7 @@ impl Settlement {
             state: Mutex::new(State {
                 mark: Mark::at(first),
                 removed_until: first,
+                gone_until: first,
                 refusals: Vec::new(),
                 undelivered: 0,
                 end,
@@ -149,7 +163,7 @@ impl Settlement {
     pub(super) fn readable_until(&self, waker: &Waker) -> u64 {
         self.reader.register(waker);
         let state = self.state();
-        state.end.min(state.removed_until + self.window)
+        state.end.min(state.gone_until + self.window)
     }
 
     pub(super) fn hurried_until(&self) -> u64 {
@@ -177,24 +191,44 @@ impl Settlement {
         self.changed.notified().await;
     }
 
-    /// What is to be written; `None` if that is nothing.
+    /// Whether something is to be written.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.state().is_all_written()
+    }
+
+    /// Whether a part of the window waits for a write.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.state().ahead() * PARTS >= self.window
+    }
+
+    /// What is to be written; `None` if that is nothing. If it is urgent, what was written before may be part of it.
     pub(super) fn unwritten(&self) -> Option<Unwritten> {
         let state = self.state();
-        let until = state.mark.until();
-        let ahead = until - state.removed_until + state.refusals.len() as u64;
-        (ahead > 0).then(|| Unwritten {
-            settled_until: until,
+        let is_urgent = state.ahead() * PARTS >= self.window;
+        (!state.is_all_written() || is_urgent).then(|| Unwritten {
+            settled_until: state.mark.until(),
             refusals: state.refusals.clone(),
-            is_urgent: ahead * PARTS >= self.window,
+            is_urgent,
         })
     }
 
-    /// This was written.
+    /// This was written. Until its removals are [durable](Self::durable_until), the delivery may not go further because of them.
     pub(super) fn written(&self, written: &Unwritten) {
         let mut state = self.state();
         state.removed_until = state.removed_until.max(written.settled_until);
         let refusals = take(&mut state.refusals);
         state.refusals = refusals.into_iter().skip(written.refusals.len()).collect();
+    }
+
+    /// All entries before this one are removed from the disk.
+    pub(super) fn removed_until(&self) -> u64 {
+        self.state().removed_until
+    }
+
+    /// The removals before this entry are as durable as they need to be.
+    pub(super) fn durable_until(&self, number: u64) {
+        let mut state = self.state();
+        state.gone_until = state.gone_until.max(number);
         drop(state);
         self.reader.wake();
     }
@@ -228,8 +262,29 @@ mod tests {
         assert_eq!(settlement.readable_until(noop_waker_ref()), 18);
         let unwritten = settlement.unwritten().unwrap();
         assert_eq!((unwritten.settled_until, unwritten.is_urgent), (14, true));
+        assert!(settlement.is_urgent() && settlement.has_unwritten());
         settlement.written(&unwritten);
+        settlement.durable_until(settlement.removed_until());
         assert_eq!(settlement.readable_until(noop_waker_ref()), 22);
+        assert!(settlement.unwritten().is_none() && !settlement.has_unwritten());
+    }
+
+    #[test]
+    fn removals_that_a_loss_of_power_may_undo_do_not_move_the_window() {
+        let settlement = Settlement::new(0, 100, 8);
+        settlement.settle(0..1);
+        let unwritten = settlement.unwritten().unwrap();
+        assert!(!unwritten.is_urgent);
+        settlement.written(&unwritten);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 8);
+        assert!(settlement.unwritten().is_none());
+        settlement.settle(1..2);
+        let unwritten = settlement.unwritten().unwrap();
+        assert!(unwritten.is_urgent, "a quarter of the window may come back");
+        settlement.written(&unwritten);
+        assert!(settlement.unwritten().is_some(), "it is to be made durable");
+        settlement.durable_until(1);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 9);
         assert!(settlement.unwritten().is_none());
     }
 
@@ -259,14 +314,14 @@ mod tests {
     fn entries_that_are_missing_hold_the_mark_neither_before_nor_after_they_were_read() {
         let settlement = Settlement::new(0, 10, 100);
         // 2 to 4 were dropped.
-        settlement.read(0..6, [2..5]);
+        settlement.read(0..6, std::iter::once(2..5));
         settlement.refuse(refusal(1));
         settlement.settle(0..1);
         assert_eq!(settlement.until(), 5);
         assert!(settlement.is_settled(1) && !settlement.is_settled(5));
         // The next delivery begins there, and finds no entry any more.
         settlement.refuse(refusal(5));
-        settlement.read(5..10, [5..10]);
+        settlement.read(5..10, std::iter::once(5..10));
         assert_eq!(settlement.until(), 10);
         assert!(settlement.settled_until(10).now_or_never().is_some());
         assert!(settlement.settled_until(11).now_or_never().is_none());

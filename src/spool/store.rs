@@ -345,6 +345,14 @@ impl Store {
         level.unwrap()
     }
 
+    /// The file takes no more pages than these, as on a full disk, or than it has.
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, pages: i64) -> Result<(), SpoolError> {
+        let limit = format!("PRAGMA max_page_count = {pages}");
+        let limited = self.connection.query_row(&limit, [], |_| Ok(()));
+        limited.map_err(|error| self.failure(error))
+    }
+
     fn changed(&mut self, change: &Change) -> rusqlite::Result<()> {
         self.in_transaction(|transaction, totals| {
             if !change.new.is_empty() {

@@ -13,12 +13,13 @@ use tracing::warn;
 
 use super::error::SpoolError;
 use super::handle::{StoreHandle, blocking};
-use super::options::SyncPolicy;
+use super::options::{Full, SyncPolicy};
 use super::room::{Place, Room};
 use super::settlement::{Settlement, Unwritten};
 use super::store::{Change, NewEntry, Totals, cost};
 use crate::events::SPOOL;
 use crate::shutdown::joined;
+use crate::time_limit::later;
 
 /// The most entries of one group.
 const GROUP: usize = 4_096;
@@ -43,8 +44,6 @@ pub(super) enum Request {
         place: Place,
         written: oneshot::Sender<Result<(), SpoolError>>,
     },
-    /// Remove the oldest entries, until so many bytes are free.
-    MakeRoom(u64),
     /// Write what was asked for before, and end.
     Close,
 }
@@ -56,6 +55,7 @@ pub(super) struct Writer {
     room: Arc<Room>,
     settlement: Arc<Settlement>,
     policy: SyncPolicy,
+    full: Full,
     totals: Totals,
     /// When what is settled is written at the latest.
     settled_by: Option<Instant>,
@@ -63,6 +63,8 @@ pub(super) struct Writer {
     unsynced_since: Option<Instant>,
     /// The device is asked for it.
     sync: Option<JoinHandle<Result<(), SpoolError>>>,
+    /// The removals before this entry are durable when it has answered.
+    synced_until: u64,
     /// How many entries were removed without being delivered.
     dropped: u64,
     /// Whether the last write has failed.
@@ -76,8 +78,6 @@ struct Group {
     entries: Vec<NewEntry>,
     answers: Vec<(Place, oneshot::Sender<Result<(), SpoolError>>)>,
     bytes: usize,
-    /// Bytes that are to be free.
-    wanted: u64,
     /// Whether it is the last one.
     closes: bool,
 }
@@ -90,7 +90,6 @@ impl Group {
                 self.entries.push(entry);
                 self.answers.push((place, written));
             }
-            Request::MakeRoom(bytes) => self.wanted += bytes,
             Request::Close => self.closes = true,
         }
     }
@@ -106,7 +105,7 @@ impl Writer {
         requests: UnboundedReceiver<Request>,
         room: Arc<Room>,
         settlement: Arc<Settlement>,
-        policy: SyncPolicy,
+        (policy, full): (SyncPolicy, Full),
         totals: Totals,
     ) -> Self {
         Self {
@@ -115,10 +114,12 @@ impl Writer {
             room,
             settlement,
             policy,
+            full,
             totals,
             settled_by: None,
             unsynced_since: None,
             sync: None,
+            synced_until: 0,
             dropped: 0,
             is_failing: false,
             warned: None,
@@ -130,38 +131,46 @@ impl Writer {
         loop {
             let group = self.group().await;
             let closes = group.closes;
-            if group.wanted > 0 {
-                self.make_room(group.wanted).await;
-            }
+            let is_waited_for = self.room.is_waited_for();
+            let now = Instant::now();
+            let is_due = self.settled_by.take_if(|by| *by <= now).is_some() || closes || is_waited_for;
             let unwritten = self.settlement.unwritten();
-            let is_due = closes || self.settled_by.is_some_and(|by| by <= Instant::now());
-            let unwritten = unwritten.filter(|unwritten| is_due || unwritten.is_urgent || !group.entries.is_empty());
-            if self.is_failing && unwritten.is_some() {
+            let mut unwritten =
+                unwritten.filter(|unwritten| is_due || unwritten.is_urgent || !group.entries.is_empty());
+            let mut written = Ok(());
+            if (self.is_failing || is_waited_for) && unwritten.is_some() {
                 // What is removed may make the room that the entries need.
-                self.write(Group::default(), unwritten).await;
-                self.write(group, None).await;
-            } else {
-                self.write(group, unwritten).await;
+                written = self.write(Group::default(), unwritten.take()).await;
             }
+            if self.full == Full::DropOldest {
+                self.make_room().await;
+            }
+            written = written.and(self.write(group, unwritten).await);
             if closes {
-                return self.close().await;
+                return self.close(written).await;
             }
         }
     }
 
-    /// Waits for something to write. Without entries, it is time to write what is settled.
+    /// Waits for something to write. Without entries, it is time to write what is settled, or to make room.
     async fn group(&mut self) -> Group {
         let mut group = Group::default();
         loop {
-            if self.settled_by.is_none() && self.settlement.unwritten().is_some() {
+            if self.settled_by.is_none() && (self.settlement.has_unwritten() || self.room.is_waited_for()) {
                 self.settled_by = Some(Instant::now() + SETTLED_FOR);
             }
             let sync_at = match (self.policy, self.unsynced_since, &self.sync) {
-                (SyncPolicy::Every(time), Some(since), None) => Some(since + time),
+                (SyncPolicy::Every(time), Some(since), None) => Some(later(since, time)),
                 _ => None,
             };
+            if sync_at.is_some_and(|sync_at| sync_at <= Instant::now()) {
+                self.begin_sync();
+                continue;
+            }
             tokio::select! {
+                // Requests may be there always.
                 biased;
+                synced = ended(&mut self.sync) => { let _ = self.synced(synced); }
                 request = self.requests.recv() => {
                     // All handles are dropped, and the delivery has ended.
                     group.add(request.unwrap_or(Request::Close));
@@ -171,10 +180,16 @@ impl Writer {
                     return group;
                 }
                 Some(()) = OptionFuture::from(self.settled_by.map(sleep_until)) => return group,
-                Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => self.begin_sync(),
-                synced = ended(&mut self.sync) => self.synced(synced),
+                Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => {}
+                () = self.room.wanted() => {
+                    let may_make_room = self.full == Full::DropOldest || self.settlement.has_unwritten();
+                    if may_make_room && !self.is_failing {
+                        return group;
+                    }
+                }
                 () = self.settlement.changed() => {
-                    if self.settlement.unwritten().is_some_and(|unwritten| unwritten.is_urgent) && !self.is_failing {
+                    let is_waited_for = self.room.is_waited_for() && self.settlement.has_unwritten();
+                    if (is_waited_for || self.settlement.is_urgent()) && !self.is_failing {
                         return group;
                     }
                 }
@@ -182,9 +197,10 @@ impl Writer {
         }
     }
 
-    async fn write(&mut self, group: Group, unwritten: Option<Unwritten>) {
+    /// Writes what is new, and removes what is settled. Without anything of both, it has nothing to do.
+    async fn write(&mut self, group: Group, unwritten: Option<Unwritten>) -> Result<(), SpoolError> {
         if group.entries.is_empty() && unwritten.is_none() {
-            return;
+            return Ok(());
         }
         let Group { entries, answers, .. } = group;
         let unwritten = unwritten.unwrap_or_default();
@@ -200,24 +216,25 @@ impl Writer {
             SyncPolicy::Every(_) => unwritten.is_urgent,
             SyncPolicy::Never => false,
         };
+        // The space of entries that were removed is of use to others only when nothing else is to be written.
+        let shrinks = change.new.is_empty() && !self.room.is_waited_for();
         let applied = self.store.with(move |store| {
             let totals = store.apply(&change, durable)?;
-            // The space of entries that were removed is of use to others only when nothing else is to be written.
-            if change.new.is_empty() {
-                store.shrink()?;
-            }
-            Ok(totals)
+            let shrunk = if shrinks { store.shrink() } else { Ok(false) };
+            Ok((totals, shrunk))
         });
         match applied.await {
-            Ok(totals) => {
+            Ok((totals, shrunk)) => {
                 let before = self.totals.bytes + taken;
                 self.totals = totals;
-                if !durable {
-                    self.unsynced_since.get_or_insert_with(Instant::now);
-                }
+                // The device has all that was written before, too.
+                self.unsynced_since = (!durable).then(|| self.unsynced_since.unwrap_or_else(Instant::now));
                 self.settled_by = None;
                 self.is_failing = false;
                 self.settlement.written(&unwritten);
+                if durable || self.policy == SyncPolicy::Never {
+                    self.settlement.durable_until(self.settlement.removed_until());
+                }
                 if before >= totals.bytes {
                     self.room.free(before - totals.bytes);
                 } else {
@@ -228,25 +245,36 @@ impl Writer {
                     place.keep();
                     let _ = written.send(Ok(()));
                 }
+                if let Err(error) = shrunk {
+                    self.warn(&error);
+                }
+                Ok(())
             }
             Err(error) => {
-                self.warn(&error);
-                self.is_failing = true;
-                self.settled_by = Some(Instant::now() + PAUSE);
+                self.failed(&error);
                 for (_, written) in answers {
                     let _ = written.send(Err(error.clone()));
                 }
+                Err(error)
             }
         }
     }
 
-    /// Removes the oldest entries that were not read, until so many bytes are free.
-    async fn make_room(&mut self, wanted: u64) {
-        if self.room.has(wanted) {
+    /// What could not be written is tried again after a pause.
+    fn failed(&mut self, error: &SpoolError) {
+        self.warn(error);
+        self.is_failing = true;
+        self.settled_by = Some(Instant::now() + PAUSE);
+    }
+
+    /// Removes the oldest entries that were not read, until there is room for all that waits.
+    async fn make_room(&mut self) {
+        let missing = self.room.missing(self.totals.bytes);
+        if missing == 0 {
             return;
         }
         let removed = self.store.with(move |store| {
-            let dropped = store.drop_oldest(wanted)?;
+            let dropped = store.drop_oldest(missing)?;
             Ok((dropped, store.totals()))
         });
         match removed.await {
@@ -259,12 +287,13 @@ impl Writer {
                     warn!(target: SPOOL, dropped, "the spool is full: its oldest entries were removed without being delivered");
                 }
             }
-            Err(error) => self.warn(&error),
+            Err(error) => self.failed(&error),
         }
     }
 
     fn begin_sync(&mut self) {
         self.unsynced_since = None;
+        self.synced_until = self.settlement.removed_until();
         let store = self.store.clone();
         self.sync = Some(tokio::spawn(async move {
             // The device is asked while others write.
@@ -276,20 +305,33 @@ impl Writer {
         }));
     }
 
-    fn synced(&mut self, synced: Result<(), SpoolError>) {
+    fn synced(&mut self, synced: Result<(), SpoolError>) -> Result<(), SpoolError> {
         self.sync = None;
-        if let Err(error) = synced {
-            self.warn(&error);
-            self.unsynced_since.get_or_insert_with(Instant::now);
+        match &synced {
+            Ok(()) => self.settlement.durable_until(self.synced_until),
+            Err(error) => {
+                self.warn(error);
+                self.unsynced_since.get_or_insert_with(Instant::now);
+            }
         }
+        synced
     }
 
-    async fn close(mut self) -> Result<(Totals, u64), SpoolError> {
+    /// Closes the file after the last write, also if that has failed.
+    async fn close(mut self, written: Result<(), SpoolError>) -> Result<(Totals, u64), SpoolError> {
+        let mut synced = Ok(());
         if self.sync.is_some() {
-            let synced = ended(&mut self.sync).await;
-            self.synced(synced);
+            let ended = ended(&mut self.sync).await;
+            synced = self.synced(ended);
         }
-        self.store.close().await?;
+        if matches!(self.policy, SyncPolicy::Every(_)) && self.unsynced_since.is_some() {
+            // The close does not move the log into the file while another process looks into it.
+            self.begin_sync();
+            let ended = ended(&mut self.sync).await;
+            synced = self.synced(ended);
+        }
+        let closed = self.store.close().await;
+        written.and(synced).and(closed)?;
         Ok((self.totals, self.dropped))
     }
 
@@ -316,3 +358,6 @@ async fn ended(task: &mut Option<JoinHandle<Result<(), SpoolError>>>) -> Result<
         None => pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -270,23 +270,11 @@ fn a_folder_that_is_dropped_has_no_reserve() {
     assert!(!reserve.exists());
 }
 
-/// Asked for by files that a full disk has left: what removes entries goes on without the reserve, whatever asks for it.
 #[test]
 fn only_a_full_disk_takes_the_reserve() {
     let (folder, mut store) = opened();
     append(&mut store, &["1", "2", "3"]);
-    let pages: i64 = store
-        .connection
-        .query_row("PRAGMA page_count", [], |row| row.get(0))
-        .unwrap();
-    // A file that may not grow is as one on a full disk.
-    let limit = |store: &Store, pages: i64| {
-        store
-            .connection
-            .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
-            .unwrap();
-    };
-    limit(&store, pages);
+    store.limit_pages(1).unwrap();
     let reserve = folder.path().join("reserve");
     let large = "x".repeat(100_000);
     let error = store.with_reserve(|store| {
@@ -294,7 +282,7 @@ fn only_a_full_disk_takes_the_reserve() {
     });
     assert!(matches!(error, Err(SpoolError::Storage { .. })));
     assert!(!reserve.exists(), "a removal may need it");
-    limit(&store, 1 << 30);
+    store.limit_pages(1 << 30).unwrap();
     append(&mut store, &["4"]);
     assert!(reserve.exists());
     let error = store.with_reserve(|store| {

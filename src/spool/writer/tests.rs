@@ -1,0 +1,111 @@
+use tempfile::{TempDir, tempdir};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::time::advance;
+
+use super::*;
+use crate::spool::store::{Refusal, Store};
+
+const TIME: Duration = Duration::from_millis(10);
+
+/// A writer to an empty folder, and its requests.
+async fn writer(policy: SyncPolicy, full: Full) -> (TempDir, Writer, UnboundedSender<Request>) {
+    let folder = tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let store = StoreHandle::open(move || Store::open(&path)).await.unwrap();
+    let (requests, received) = unbounded_channel();
+    let writer = Writer::new(
+        store,
+        received,
+        Arc::new(Room::new(1_000, 0)),
+        Arc::new(Settlement::new(0, 0, 100)),
+        (policy, full),
+        Totals::default(),
+    );
+    (folder, writer, requests)
+}
+
+async fn request(writer: &Writer) -> Request {
+    let json = "1".to_owned();
+    Request::Write {
+        place: writer.room.place(cost(json.len()), json.len()).await.unwrap(),
+        entry: NewEntry { spooled_at: 0, json },
+        written: oneshot::channel().0,
+    }
+}
+
+#[tokio::test]
+async fn a_write_waits_for_the_device_as_the_policy_says() {
+    for (policy, level) in [
+        (SyncPolicy::EachGroup, 2),
+        (SyncPolicy::Every(TIME), 1),
+        (SyncPolicy::Never, 1),
+    ] {
+        let (_folder, mut writer, requests) = writer(policy, Full::Wait).await;
+        requests.send(request(&writer).await).ok().unwrap();
+        let group = writer.group().await;
+        writer.write(group, None).await.unwrap();
+        let has = writer.store.with(|store| Ok(store.synchronous())).await.unwrap();
+        assert_eq!(has, level, "{policy:?}");
+        assert_eq!(writer.unsynced_since.is_some(), level == 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sync_that_is_due_begins_although_requests_wait() {
+    let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), Full::Wait).await;
+    for _ in 0..3 {
+        requests.send(request(&writer).await).ok().unwrap();
+    }
+    let group = writer.group().await;
+    writer.write(group, None).await.unwrap();
+    requests.send(request(&writer).await).ok().unwrap();
+    advance(TIME).await;
+    let group = writer.group().await;
+    assert_eq!(group.entries.len(), 1);
+    assert!(writer.sync.is_some());
+}
+
+#[tokio::test]
+async fn the_error_of_the_last_write_is_that_of_the_close() {
+    let (folder, mut writer, requests) = writer(SyncPolicy::EachGroup, Full::Wait).await;
+    requests.send(request(&writer).await).ok().unwrap();
+    let group = writer.group().await;
+    writer.write(group, None).await.unwrap();
+    writer.store.with(|store| store.limit_pages(1)).await.unwrap();
+    writer.settlement.refuse(Refusal {
+        number: 0,
+        cause: "x".repeat(100_000),
+    });
+    requests.send(Request::Close).ok().unwrap();
+    let error = writer.run().await.unwrap_err();
+    assert!(matches!(error, SpoolError::Storage { .. }), "{error}");
+    // The folder is free all the same, and has the entry.
+    assert_eq!(Store::open(folder.path()).unwrap().totals().entries, 1);
+}
+
+#[tokio::test]
+async fn what_is_settled_makes_room_before_entries_are_dropped() {
+    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, Full::DropOldest).await;
+    let (room, settlement) = (Arc::clone(&writer.room), Arc::clone(&writer.settlement));
+    let entries = 1_000 / cost(1);
+    for _ in 0..entries {
+        requests.send(request(&writer).await).ok().unwrap();
+    }
+    let running = tokio::spawn(writer.run());
+    // All are on disk, and half of them are settled.
+    while settlement.readable_until(futures::task::noop_waker_ref()) < entries {
+        tokio::task::yield_now().await;
+    }
+    settlement.settle(0..entries / 2);
+    let waiting: Vec<_> = (0..entries / 2).map(|_| room.place(cost(1), 1)).collect();
+    let places = futures::future::join_all(waiting).await;
+    assert!(places.iter().all(Result::is_ok));
+    // Those that want more than that displace others, each of its place.
+    let more = [room.place(cost(1), 1), room.place(cost(1), 1)];
+    let more = futures::future::join_all(more).await;
+    assert!(more.iter().all(Result::is_ok));
+    requests.send(Request::Close).ok().unwrap();
+    let (totals, dropped) = running.await.unwrap().unwrap();
+    // Before this there was space for less than one entry.
+    assert_eq!((totals.entries, dropped), (entries - entries / 2 - 2, 2));
+}
