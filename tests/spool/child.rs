@@ -1,10 +1,11 @@
 //! The process that is killed: this test binary, which runs one of its tests with a task in its environment.
 
-use std::io::{BufRead, BufReader, Lines, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
-use std::{env, io};
+use std::{env, io, thread};
 
 use aws_batch_delivery::spool::{SpoolError, SpoolOptions, SyncPolicy};
 use aws_batch_delivery::targets::sqs::SqsQueue;
@@ -17,6 +18,9 @@ const TASK: &str = "SPOOL_TASK";
 
 /// The message groups, of each of which one task hands over the messages one after the other.
 pub(crate) const GROUPS: u64 = 5;
+
+/// A process that says nothing for so long hangs.
+const SILENCE: Duration = Duration::from_mins(5);
 
 /// What the process does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ pub(crate) struct Numbered {
 /// The process, and the lines that it prints.
 pub(crate) struct Running {
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Receiver<String>,
 }
 
 impl Running {
@@ -67,14 +71,29 @@ impl Running {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (line, lines) = channel();
+        thread::spawn(move || {
+            for read in output.lines().map_while(Result::ok) {
+                if line.send(read).is_err() {
+                    break;
+                }
+            }
+        });
         Self { child, lines }
     }
 
     /// The next line with this word, without the word. `None` when the process has ended.
     pub(crate) fn next(&mut self, word: &str) -> Option<String> {
         loop {
-            let line = self.lines.next()?.unwrap();
+            let line = match self.lines.recv_timeout(SILENCE) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    let _ = self.child.kill();
+                    panic!("the process says nothing, where it is to say {word:?}");
+                }
+            };
             if let Some(rest) = line.strip_prefix(word) {
                 return Some(rest.trim().to_owned());
             }

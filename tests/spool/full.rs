@@ -7,6 +7,7 @@ use aws_batch_delivery::spool::{Full, Spool, SpoolError, SpoolOptions};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use futures::FutureExt;
+use futures::future::join_all;
 use tempfile::tempdir;
 use tokio::sync::watch;
 
@@ -38,14 +39,18 @@ impl BatchTarget for Gate {
     }
 }
 
-/// A spool in front of a gate, and the gate.
+/// A spool with the smallest limit in front of a gate, and the gate.
 async fn gated(folder: &Path, full: Full) -> (Spool<String>, watch::Sender<bool>) {
+    gated_with(folder, full, MAX_BYTES).await
+}
+
+async fn gated_with(folder: &Path, full: Full, max_bytes: u64) -> (Spool<String>, watch::Sender<bool>) {
     let (gate, is_open) = watch::channel(false);
     let options = DeliveryOptions::default()
         .give_up_after(Duration::from_secs(30))
         .attempt_timeout(Duration::from_secs(1_000_000))
         .concurrency(1);
-    let spool = SpoolOptions::at(folder).max_bytes(MAX_BYTES).when_full(full).window(20);
+    let spool = SpoolOptions::at(folder).max_bytes(max_bytes).when_full(full).window(20);
     let delivery = Delivery::new(Gate(is_open)).options(options);
     (delivery.spooled(spool).await.unwrap(), gate)
 }
@@ -117,25 +122,47 @@ async fn an_entry_that_never_fits_is_refused_at_once() {
     assert_eq!(spool.figures().await.unwrap().entries, 0);
 }
 
+/// Leaves 60 entries, half as much again as the limit of later ones.
+async fn left_with_too_much(folder: &Path) {
+    let (spool, _gate) = gated_with(folder, Full::Wait, 2 * MAX_BYTES).await;
+    for number in 0..60 {
+        spool.enqueue(&text(number)).await.unwrap();
+    }
+    assert_eq!(spool.close().await.unwrap().left, 60);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_spool_that_was_left_with_more_than_its_limit_takes_nothing_until_it_is_below() {
     let folder = tempdir().unwrap();
-    let (spool, _gate) = gated(folder.path(), Full::Wait).await;
-    for number in 0..30 {
-        spool.enqueue(&text(number)).await.unwrap();
-    }
-    assert_eq!(spool.close().await.unwrap().left, 30);
-    drop(spool);
-    // The limit of before, less what the rest takes.
+    left_with_too_much(folder.path()).await;
     let (spool, gate) = gated(folder.path(), Full::Wait).await;
-    let mut more = 0;
-    while spool.enqueue(&text(more)).await.is_ok() {
-        more += 1;
-    }
-    assert!((8..=12).contains(&more), "{more}");
+    let error = spool.enqueue(&text(60)).await.unwrap_err();
+    assert!(matches!(error, SpoolError::Full { .. }), "{error}");
+    let another = text(61);
+    let mut waiting = Box::pin(spool.enqueue(&another));
+    assert!((&mut waiting).now_or_never().is_none());
+    gate.send_replace(true);
+    waiting.await.unwrap();
+    spool.flush().await;
+    let report = spool.close().await.unwrap();
+    assert_eq!((report.report.delivered, report.left), (61, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spool_that_was_left_with_more_than_its_limit_drops_the_excess_for_what_is_new() {
+    let folder = tempdir().unwrap();
+    left_with_too_much(folder.path()).await;
+    let (spool, gate) = gated(folder.path(), Full::DropOldest).await;
+    // All of them at once.
+    let texts: Vec<_> = (60..65).map(text).collect();
+    let taken = join_all(texts.iter().map(|text| spool.enqueue(text))).await;
+    assert!(taken.iter().all(Result::is_ok), "{taken:?}");
     gate.send_replace(true);
     spool.flush().await;
-    assert_eq!(spool.close().await.unwrap().left, 0);
+    let report = spool.close().await.unwrap();
+    assert_eq!(report.report.delivered + report.dropped, 65);
+    // So many take the bytes of the limit.
+    assert!((37..=42).contains(&report.report.delivered), "{report}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use aws_batch_delivery::spool::SpoolOptions;
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
-use aws_batch_delivery::{Delivery, InvalidEntry};
+use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use futures::future::join_all;
 use tempfile::tempdir;
 use tokio::time::{Instant, sleep};
@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep};
 /// How many entries are handed over during the outage, unless `SPOOL_ENTRIES` says otherwise.
 const ENTRIES: usize = 20_000;
 
-const LENGTH: usize = 300;
+/// All of them take more than the memory that is allowed.
+const LENGTH: usize = 4_000;
 
 /// The memory that the whole process may take more than before.
 const MEMORY: u64 = 64 << 20;
@@ -84,7 +85,8 @@ async fn passes() {
     };
     let before = memory();
     let options = SpoolOptions::at(folder.path()).max_bytes(8 << 30);
-    let spool = Delivery::new(service).spooled(options).await.unwrap();
+    let delivery = Delivery::new(service).options(DeliveryOptions::default().read_ahead_bytes(8 << 20));
+    let spool = delivery.spooled(options).await.unwrap();
     let began = Instant::now();
     // Many tasks, so that groups are large.
     let tasks = (0..TASKS).map(|task| {
@@ -109,6 +111,7 @@ async fn passes() {
         "{entries} entries: delivered in {} s of the clock of the test",
         took.as_secs()
     );
+    assert!((ENTRIES * LENGTH) as u64 > MEMORY);
     if let (Some((before, _)), Some((_, most))) = (before, memory()) {
         let more = most.saturating_sub(before);
         println!("{} MiB more memory at most", more >> 20);
