@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::error::SpoolError;
@@ -31,6 +31,9 @@ const BYTES_AT_A_TIME: usize = 1 << 20;
 /// How long after an error the disk is read again.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How long an error is not logged again.
+const QUIET: Duration = Duration::from_mins(1);
+
 /// The entries on disk from the first that is not settled, as far as the window reaches. They end only with the delivery.
 pub(super) struct Backlog<V> {
     store: StoreHandle,
@@ -40,8 +43,11 @@ pub(super) struct Backlog<V> {
     reading: Option<BoxFuture<'static, Read>>,
     /// The first entry that was not read from the disk.
     next: u64,
+    /// Entries before this one do not linger.
+    hurried: u64,
     /// Whether the last attempt to read has failed.
     is_failing: bool,
+    warned: Option<Instant>,
 }
 
 /// What was read before this number.
@@ -59,7 +65,9 @@ impl<V> Backlog<V> {
             handling,
             read: VecDeque::new(),
             reading: None,
+            hurried: 0,
             is_failing: false,
+            warned: None,
         }
     }
 
@@ -94,7 +102,8 @@ impl<V> Backlog<V> {
                 self.took(entries, end);
             }
             Err(error) => {
-                if !self.is_failing {
+                if self.warned.is_none_or(|warned| warned.elapsed() >= QUIET) {
+                    self.warned = Some(Instant::now());
                     warn!(target: SPOOL, error = error.to_string(), "the spool could not be read; it is tried again");
                 }
                 self.is_failing = true;
@@ -161,6 +170,8 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
     type Entry = V;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<V>>> {
+        // The delivery looks whether this has changed here.
+        self.hurried = self.settlement.hurried_until(context.waker());
         loop {
             while let Some(entry) = self.read.pop_front() {
                 if let Some(incoming) = self.incoming(&entry) {
@@ -176,7 +187,7 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
     }
 
     fn hurried(&self) -> u64 {
-        self.settlement.hurried_until()
+        self.hurried
     }
 
     fn stop(&self) -> Option<Fault> {

@@ -43,6 +43,8 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
     let mut pause = FIRST_PAUSE;
     let mut warned: Option<Instant> = None;
     loop {
+        // A flush does not wait for the end of a pause.
+        let hurried = settlement.hurried();
         let (settled_before, undelivered_before) = (settlement.until(), settlement.undelivered());
         let handling = Handling::of(&handlers, &options);
         let of_delivery = handling
@@ -77,6 +79,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
         }
         tokio::select! {
             () = sleep(pause) => {}
+            () = hurried => {}
             () = options.ended() => break,
         }
         pause = LONGEST_PAUSE.min(pause * 2);

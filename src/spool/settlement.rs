@@ -2,10 +2,12 @@
 
 use std::mem::take;
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::Waker;
 
 use futures::task::AtomicWaker;
+use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, watch};
 
 use super::store::Refusal;
@@ -27,7 +29,9 @@ pub(super) struct Settlement {
     window: u64,
     /// Something is to be written.
     changed: Notify,
-    /// Wakes the delivery when it may read more.
+    /// Entries do not linger from now on.
+    hurried: Notify,
+    /// Wakes the delivery when it may read more, or is in a hurry.
     reader: AtomicWaker,
     /// All entries before it are settled.
     until: watch::Sender<u64>,
@@ -88,6 +92,7 @@ impl Settlement {
             }),
             window: window as u64,
             changed: Notify::new(),
+            hurried: Notify::new(),
             reader: AtomicWaker::new(),
             until: watch::Sender::new(first),
         }
@@ -166,8 +171,17 @@ impl Settlement {
         state.end.min(state.gone_until + self.window)
     }
 
-    pub(super) fn hurried_until(&self) -> u64 {
+    /// Entries before this one do not linger. Wakes the delivery when that are more.
+    pub(super) fn hurried_until(&self, waker: &Waker) -> u64 {
+        self.reader.register(waker);
         self.state().hurried_until
+    }
+
+    /// Completes when entries are in a hurry from then on, also if that is before it is awaited.
+    pub(super) fn hurried(&self) -> Pin<Box<Notified<'_>>> {
+        let mut hurried = Box::pin(self.hurried.notified());
+        hurried.as_mut().enable();
+        hurried
     }
 
     /// The entries so far do not linger. Returns the number of the next one.
@@ -177,6 +191,7 @@ impl Settlement {
         let end = state.end;
         drop(state);
         self.reader.wake();
+        self.hurried.notify_waiters();
         end
     }
 

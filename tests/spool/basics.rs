@@ -1,5 +1,6 @@
 //! Entries go to disk, from there to the service, and are gone then.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use aws_batch_delivery::spool::{SpoolError, SpoolFolder, SpoolOptions, SyncPolic
 use aws_batch_delivery::targets::{Answer, Fault};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use tempfile::tempdir;
+use tokio::time::{Instant, sleep};
 
 use crate::numbers::{accept, numbers, refuse_odd, sent, spooled};
 use crate::options::{no_delay, one_at_a_time};
@@ -193,4 +195,48 @@ async fn a_deadline_closes_the_spool_and_leaves_the_rest() {
     tokio::time::sleep_until(deadline + Duration::from_secs(5)).await;
     assert!(matches!(spool.enqueue(&2).await, Err(SpoolError::Closed)));
     assert_eq!(spool.close().await.unwrap().left, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flush_ends_the_linger() {
+    let folder = tempdir().unwrap();
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
+    let options = no_delay().linger(Duration::from_secs(30));
+    let spool = spooled(target, options, folder.path()).await;
+    let began = Instant::now();
+    spool.enqueue(&1).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    assert!(sent(&calls).is_empty(), "it lingers");
+    spool.flush().await;
+    assert_eq!(sent(&calls), [1]);
+    // Later ones linger again.
+    spool.enqueue(&2).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(sent(&calls), [1]);
+    let report = spool.close_within(Duration::from_secs(10)).await.unwrap();
+    assert_eq!(report.left, 0);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flush_ends_the_pause_after_a_stop() {
+    let folder = tempdir().unwrap();
+    let is_there = Arc::new(AtomicBool::new(false));
+    let answers = Arc::clone(&is_there);
+    let (target, _) = numbers(move |call, chunk| {
+        if answers.load(Relaxed) {
+            accept(chunk)
+        } else {
+            stopped(call, chunk)
+        }
+    });
+    let spool = spooled(target, no_delay(), folder.path()).await;
+    spool.enqueue(&1).await.unwrap();
+    // The pauses become a minute.
+    sleep(Duration::from_mins(10)).await;
+    is_there.store(true, Relaxed);
+    let began = Instant::now();
+    spool.flush().await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(spool.close().await.unwrap().left, 0);
 }
