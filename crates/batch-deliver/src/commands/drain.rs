@@ -25,8 +25,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     let connection = Connection::from(&arguments.service);
     let queue = queue(&arguments.queue, &connection, "--queue", simulation.as_ref()).await?;
     without_held_groups(&arguments.which, &queue)?;
-    let unopened = |error| Failure::WrongUse(format!("{} cannot be written: {error}", arguments.file));
-    let mut lines = MovedLines::open(&arguments.file).map_err(unopened)?;
+    let mut lines = MovedLines::open(&arguments.file)?;
     let to = if is_standard {
         "the standard output"
     } else {

@@ -55,31 +55,46 @@ fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
 /// Moves entries, each of which is removed from the spool when its line is on the disk.
 fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
     let mut spool = Spool::open(&arguments.folder, arguments.refused)?;
-    let unopened = |error| Failure::WrongUse(format!("{to} cannot be written: {error}"));
-    let mut lines = MovedLines::open(to).map_err(unopened)?;
-    let (mut written, mut causes) = (0, BTreeMap::<String, u64>::new());
-    while !stop.token.is_cancelled() {
-        let entries = spool.first()?;
-        let Some(last) = entries.last().map(|entry| entry.number) else {
-            break;
-        };
-        let joined: Vec<u8> = entries
-            .iter()
-            .flat_map(|entry| [&*entry.json, b"\n"])
-            .flatten()
-            .copied()
-            .collect();
-        let unwritten = |error| Failure::Failed(format!("{to} cannot be written: {error}"));
-        lines.write_all(&joined).map_err(unwritten)?;
-        lines.make_safe().map_err(unwritten)?;
-        spool.remove(last)?;
-        written += entries.len() as u64;
-        for cause in entries.into_iter().filter_map(|entry| entry.cause) {
-            *causes.entry(cause).or_default() += 1;
+    let mut lines = MovedLines::open(to)?;
+    let mut moved = Moved::default();
+    let ended = moved.all(&mut spool, &mut lines, to, stop);
+    // The causes are nowhere else any more.
+    let outcome = report(arguments, to, console, stop, moved);
+    ended.and_then(|()| spool.close())?;
+    outcome
+}
+
+/// What was moved.
+#[derive(Default)]
+struct Moved {
+    entries: u64,
+    /// Why entries were refused, and how many.
+    causes: BTreeMap<String, u64>,
+}
+
+impl Moved {
+    fn all(&mut self, spool: &mut Spool, lines: &mut MovedLines, to: &str, stop: &Stop) -> Result<(), Failure> {
+        while !stop.token.is_cancelled() {
+            let entries = spool.first()?;
+            let Some(last) = entries.last().map(|entry| entry.number) else {
+                break;
+            };
+            let joined: Vec<u8> = entries
+                .iter()
+                .flat_map(|entry| [&*entry.json, b"\n"])
+                .flatten()
+                .copied()
+                .collect();
+            let written = lines.write_all(&joined).and_then(|()| lines.make_safe());
+            written.map_err(|error| Failure::Failed(format!("{to} cannot be written: {error}")))?;
+            spool.remove(last)?;
+            self.entries += entries.len() as u64;
+            for cause in entries.into_iter().filter_map(|entry| entry.cause) {
+                *self.causes.entry(cause).or_default() += 1;
+            }
         }
+        Ok(())
     }
-    spool.close()?;
-    report(arguments, to, console, stop, written, causes)
 }
 
 fn report(
@@ -87,24 +102,23 @@ fn report(
     to: &str,
     console: &Console,
     stop: &Stop,
-    written: u64,
-    causes: BTreeMap<String, u64>,
+    Moved { entries, causes }: Moved,
 ) -> Result<Outcome, Failure> {
     let (from, place) = (
         arguments.folder.display(),
         if to == "-" { "the standard output" } else { to },
     );
-    console.info(&format!("{} moved from {from} to {place}", counted(written)));
+    console.info(&format!("{} moved from {from} to {place}", counted(entries)));
     let mut causes: Vec<_> = causes.into_iter().collect();
-    causes.sort_by_key(|(_, entries)| std::cmp::Reverse(*entries));
-    for (cause, entries) in causes.iter().take(CAUSES_SHOWN) {
-        console.info(&format!("{} × {}", grouped(*entries), escaped(cause)));
+    causes.sort_by_key(|(_, refused)| std::cmp::Reverse(*refused));
+    for (cause, refused) in causes.iter().take(CAUSES_SHOWN) {
+        console.info(&format!("{} × {}", grouped(*refused), escaped(cause)));
     }
     if causes.len() > CAUSES_SHOWN {
-        let others = causes[CAUSES_SHOWN..].iter().map(|(_, entries)| entries).sum();
+        let others = causes[CAUSES_SHOWN..].iter().map(|(_, refused)| refused).sum();
         console.info(&format!("{} × other causes", grouped(others)));
     }
-    console.report(&json!({ "event": "report", "written": written, "interrupted": stop.was_interrupted() }))?;
+    console.report(&json!({ "event": "report", "written": entries, "interrupted": stop.was_interrupted() }))?;
     if stop.was_interrupted() {
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command goes on"

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::dead_letter::Appended;
+use super::appended::Appended;
 use crate::outcome::Failure;
 
 /// A file of records whose condition did not hold, in the form of their input. Rows of CSV become DynamoDB JSON.

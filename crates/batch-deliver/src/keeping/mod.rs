@@ -1,6 +1,7 @@
 //! What is kept of a delivery: the journal of settled records, the dead letters, the bad lines, and why entries were handed back; and the
 //! file to which lines are moved.
 
+mod appended;
 mod bad_lines;
 mod dead_letter;
 mod entries;

@@ -1,13 +1,13 @@
 //! Dead letters in a file, and their causes in a second file.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::letter::{Letter, LettersWritten};
+use crate::keeping::appended::Appended;
 use crate::outcome::Failure;
 
 /// The suffix of the file of causes, after the name of the file of dead letters.
@@ -107,7 +107,12 @@ impl LetterFiles {
 
     /// Whether the file has dead letters of earlier runs. New ones are appended.
     pub(super) fn has_earlier_letters(&self) -> bool {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).entries.length > 0
+        self.files
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entries
+            .length()
+            > 0
     }
 
     /// Writes an entry. After the first error nothing more is written.
@@ -121,7 +126,7 @@ impl LetterFiles {
         let written = written.and_then(|()| {
             let Some(text) = letter.text else { return Ok(()) };
             let written = match letter.header {
-                Some(header) if files.entries.length == 0 => files.entries.write(&[header, b"\n", text].concat()),
+                Some(header) if files.entries.length() == 0 => files.entries.write(&[header, b"\n", text].concat()),
                 _ => files.entries.write(text),
             };
             written.inspect_err(|_| files.causes.remove_last())
@@ -154,121 +159,10 @@ impl LetterFiles {
     }
 }
 
-/// A file that grows by whole lines.
-#[derive(Debug)]
-pub(in crate::keeping) struct Appended {
-    path: PathBuf,
-    file: File,
-    /// Bytes of whole lines.
-    length: u64,
-    /// Bytes of whole lines before the last one.
-    before: u64,
-    is_new: bool,
-}
-
-impl Appended {
-    pub(in crate::keeping) fn open(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let is_new = !path.exists();
-        let mut file = options.read(true).open(path)?;
-        // Two loads would truncate each other's lines.
-        file.try_lock()?;
-        let mut length = file.metadata()?.len();
-        if file.metadata()?.is_file() && length > 0 {
-            let mut last = [0];
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-            if last != *b"\n" {
-                // A load may have been killed while it wrote the last line, which becomes a line of its own.
-                file.write_all(b"\n")?;
-                length += 1;
-            }
-        }
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            length,
-            before: length,
-            is_new,
-        })
-    }
-
-    pub(in crate::keeping) fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.before = self.length;
-        let line = [line, b"\n"].concat();
-        match self.file.write_all(&line) {
-            Ok(()) => {
-                self.length += line.len() as u64;
-                Ok(())
-            }
-            Err(error) => {
-                // The disk may become full in the middle of a line.
-                self.remove_last();
-                Err(error)
-            }
-        }
-    }
-
-    /// Removes the last line. A file that cannot be truncated, such as a pipe, keeps it.
-    fn remove_last(&mut self) {
-        self.length = self.before;
-        let _ = self.file.set_len(self.length);
-    }
-
-    /// Removes the last cause if it has no entry, because a load was killed between the two writes.
-    fn remove_last_without(&mut self, entries: &mut Self) -> io::Result<()> {
-        let (causes, last) = self.lines()?;
-        let (entries, _) = entries.lines()?;
-        if causes == entries + 1 {
-            self.length = last;
-            self.file.set_len(last)?;
-        }
-        Ok(())
-    }
-
-    /// The number of lines, and the position of the last one.
-    fn lines(&mut self) -> io::Result<(u64, u64)> {
-        let (mut lines, mut last, mut next) = (0, 0, 0);
-        if !self.file.metadata()?.is_file() {
-            return Ok((lines, last));
-        }
-        self.file.rewind()?;
-        let mut reader = BufReader::new(&self.file);
-        loop {
-            let length = reader.skip_until(b'\n')? as u64;
-            if length == 0 {
-                return Ok((lines, last));
-            }
-            (lines, last, next) = (lines + 1, next, next + length);
-        }
-    }
-
-    /// What this finds in the first line in which it finds something.
-    fn first<T>(&mut self, found: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
-        if !self.file.metadata()?.is_file() {
-            return Ok(None);
-        }
-        self.file.rewind()?;
-        for line in BufReader::new(&self.file).split(b'\n') {
-            if let Some(found) = found(&line?) {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
-    }
-
-    fn remove_if_new_and_empty(&self) {
-        if self.is_new && self.length == 0 {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;

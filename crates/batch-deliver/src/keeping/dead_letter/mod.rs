@@ -11,7 +11,6 @@ use std::io;
 
 pub(super) use self::bad_lines::BAD;
 use self::bad_lines::BadLineFiles;
-pub(super) use self::files::Appended;
 pub(super) use self::files::CAUSES;
 use self::files::LetterFiles;
 pub(crate) use self::letter::{Letter, LettersWritten};
