@@ -129,6 +129,9 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
                 .stopped
                 .get_or_insert_with(|| Fault::new("the input panicked"));
             let cause = Cause::Stopped(fault.clone());
+            if let Some(confirmation) = &confirmation {
+                confirmation.panicked();
+            }
             let beside = Beside {
                 value: Box::new(entry),
                 position,
@@ -247,6 +250,12 @@ impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
     fn resolve(self: Box<Self>, _: &E, fate: Disposition) {
         if let Some(confirmation) = self.confirmation {
             confirmation.resolve(&self.value, fate);
+        }
+    }
+
+    fn panicked(&self) {
+        if let Some(confirmation) = &self.confirmation {
+            confirmation.panicked();
         }
     }
 

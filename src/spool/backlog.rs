@@ -20,6 +20,7 @@ use super::store::{Refusal, StoredEntry};
 use crate::engine::{Confirmation, Incoming, Input};
 use crate::events::SPOOL;
 use crate::fault::Fault;
+use crate::guarded::guarded;
 use crate::handlers::Handling;
 
 /// Entries that are read from the disk at a time.
@@ -142,27 +143,31 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
         if self.settlement.is_settled(number) {
             return None;
         }
-        match serde_json::from_slice(&entry.json) {
-            Ok(value) => Some(Incoming {
-                entry: value,
-                position: number,
-                confirmation: Some(Confirmation::to(Pending {
-                    number,
-                    settlement: Arc::clone(&self.settlement),
-                    handling: self.handling.clone(),
-                })),
-                handed_over: None,
-            }),
-            Err(error) => {
+        let of = type_name::<V>();
+        let cause = match guarded("the deserialization", || serde_json::from_slice(&entry.json)) {
+            Ok(Ok(value)) => {
+                return Some(Incoming {
+                    entry: value,
+                    position: number,
+                    confirmation: Some(Confirmation::to(Pending {
+                        number,
+                        settlement: Arc::clone(&self.settlement),
+                        handling: self.handling.clone(),
+                    })),
+                    handed_over: None,
+                });
+            }
+            Ok(Err(error)) => {
                 // The message of the error may quote the entry.
                 let (line, column) = (error.line(), error.column());
-                let of = type_name::<V>();
-                let cause = format!("what was spooled cannot be read as a {of}, at line {line} column {column}");
-                warn!(target: SPOOL, cause, "an entry of the spool is no longer of the type of the delivery; it is kept as refused");
-                self.settlement.refuse(Refusal { number, cause });
-                None
+                format!("what was spooled cannot be read as a {of}, at line {line} column {column}")
             }
-        }
+            // As may that of the panic.
+            Err(fault) => format!("what was spooled cannot be read as a {of}: {fault}"),
+        };
+        warn!(target: SPOOL, number, cause, "an entry of the spool is not of the type of the delivery; it is kept as refused");
+        self.settlement.refuse(Refusal { number, cause });
+        None
     }
 }
 

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tracing::warn;
 
 use super::settlement::Settlement;
 use super::store::Refusal;
 use crate::disposition::Disposition;
 use crate::engine::Confirms;
+use crate::events::SPOOL;
 use crate::handlers::Handling;
 use crate::report::Undelivered;
 
 /// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
-/// for good. Otherwise it stays in the spool.
+/// for good or code of the program has panicked with it twice. Otherwise it stays in the spool.
 pub(super) struct Pending<V> {
     pub(super) number: u64,
     pub(super) settlement: Arc<Settlement>,
@@ -26,6 +28,10 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
             handling.resolve(value, self.number, &disposition);
         }
         self.settlement.settle(self.number..self.number + 1);
+    }
+
+    fn panicked(&self) {
+        self.settlement.panicked(self.number);
     }
 
     fn hand_back(self: Box<Self>, undelivered: Undelivered<V>) -> BoxFuture<'static, Option<Undelivered<V>>> {
@@ -46,6 +52,10 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
                 } else {
                     settlement.refuse(Refusal { number, cause });
                 }
+            } else if settlement.has_panicked_twice(number) {
+                let cause = format!("two deliveries ended at it: {}", undelivered.cause);
+                warn!(target: SPOOL, number, cause, "an entry makes the program panic; it is kept as refused");
+                settlement.refuse(Refusal { number, cause });
             }
             // Whatever became of it, it is in no other place that returns it.
             None

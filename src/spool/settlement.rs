@@ -1,5 +1,6 @@
 //! What is settled, what of that is on disk, and how far the delivery may go.
 
+use std::collections::BTreeMap;
 use std::mem::take;
 use std::ops::Range;
 use std::pin::Pin;
@@ -46,6 +47,8 @@ struct State {
     gone_until: u64,
     /// Entries that were refused and are not marked so on disk.
     refusals: Vec<Refusal>,
+    /// How often code of the program has panicked with an entry that is not settled.
+    panics: BTreeMap<u64, u32>,
     /// How many entries are settled without being delivered, because of the entries themselves.
     undelivered: u64,
     /// The number of the next new entry.
@@ -85,6 +88,7 @@ impl Settlement {
                 removed_until: first,
                 gone_until: first,
                 refusals: Vec::new(),
+                panics: BTreeMap::new(),
                 undelivered: 0,
                 end,
                 seen_until: first,
@@ -119,6 +123,19 @@ impl Settlement {
         state.undelivered += 1;
         state.mark.settle(number..number + 1);
         self.settled(&state);
+    }
+
+    /// Code of the program has panicked with this entry. It may be another time, or it may be the entry.
+    pub(super) fn panicked(&self, number: u64) {
+        let mut state = self.state();
+        let until = state.mark.until();
+        state.panics.retain(|number, _| *number >= until);
+        *state.panics.entry(number).or_default() += 1;
+    }
+
+    /// Whether each delivery would end at this entry.
+    pub(super) fn has_panicked_twice(&self, number: u64) -> bool {
+        self.state().panics.get(&number).is_some_and(|panics| *panics >= 2)
     }
 
     /// How many entries are settled without being delivered, because of the entries themselves.

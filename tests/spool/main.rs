@@ -10,6 +10,7 @@ mod numbers;
 #[path = "../support/options.rs"]
 mod options;
 mod outage;
+mod panics;
 #[path = "../support/scripted.rs"]
 mod scripted;
 mod served;

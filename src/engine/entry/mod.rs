@@ -173,6 +173,9 @@ pub(crate) trait Confirms<E>: Send + Sync {
     /// This entry was delivered or superseded, or its condition does not hold.
     fn resolve(self: Box<Self>, entry: &E, disposition: Disposition);
 
+    /// Code of the caller panicked with this entry. It is handed back next, as are others for the stop of the delivery.
+    fn panicked(&self) {}
+
     /// Hands the entry back. Returns it if nothing waits for it any more.
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>>;
 }
@@ -185,6 +188,11 @@ impl<E> Confirmation<E> {
     /// Tells that this entry was delivered or superseded, or that its condition does not hold.
     pub(crate) fn resolve(self, entry: &E, disposition: Disposition) {
         self.0.resolve(entry, disposition);
+    }
+
+    /// Tells that code of the caller panicked with this entry, before it is handed back.
+    pub(crate) fn panicked(&self) {
+        self.0.panicked();
     }
 
     /// Hands the entry back. Returns it if nothing waits for it any more.

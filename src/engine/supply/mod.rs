@@ -167,6 +167,9 @@ where
                 Some(Read::Checked) => self.line_up(now, ledger, outage),
                 Some(Read::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),
                 Some(Read::Panicked(entry, fault)) => {
+                    if let Some(confirmation) = &entry.state.confirmation {
+                        confirmation.panicked();
+                    }
                     ledger.hand_back(entry, Cause::Stopped(fault.clone()));
                     self.fault.get_or_init(|| fault);
                 }
