@@ -29,19 +29,27 @@
 //!   group arrive in it.
 //! - **At least once.** Entries that are settled are removed from the folder up to the first one that is not, at least once a second. After
 //!   a crash the rest is sent again: at most a [window](SpoolOptions::window) of entries that were delivered already, in their order, so
-//!   that a value that is sent again is followed by the newer ones of its key. A close leaves nothing that was delivered.
+//!   that a value that is sent again is followed by the newer ones of its key. A close leaves nothing that was delivered. With
+//!   [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when a newer one of its key is read; that one is on
+//!   disk until it is delivered.
 //! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
 //!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. When the
-//!   delivery [stops](crate::Cause::Stopped), for example because the queue does not exist, it is tried again after 1 s, and later once
-//!   a minute.
+//!   delivery [stops](crate::Cause::Stopped), for example because the queue does not exist, it is tried again after 1 s, later once a
+//!   minute, and at a [flush](Spool::flush).
 //! - **Refused for good.** An entry that the service refuses or would refuse is given to the
 //!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without one, or if it fails, the entry is kept in the folder, apart
-//!   from the others and with its cause, where [`SpoolFolder`] finds it. An entry whose condition does not hold is settled.
+//!   from the others and with its cause, where [`SpoolFolder`] finds it. An entry whose condition does not hold is settled. One with
+//!   which code of the program panics in two deliveries, such as its conversion, is kept apart as well.
+//! - **Measured.** Each delivery that stops is a span of its own, and counts in it and in the [metrics](crate::metrics) as undelivered what
+//!   it has handed back. It stays in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count it.
 //!
 //! # In the folder
-//! A file of SQLite, `spool.sqlite3`, with the JSON of each value. It is not larger than its
-//! [limit](SpoolOptions::max_bytes), and needs some megabytes of memory, however many entries wait. The folder must be on a local
-//! file system.
+//! A file of SQLite, `spool.sqlite3`, with the JSON of each value, of which its [limit](SpoolOptions::max_bytes) says how large it may
+//! become. However many entries wait, the memory has no more of them than 1 MiB that was read, 8 MiB that are being written, and what a
+//! delivery [reads ahead](crate::DeliveryOptions::read_ahead_bytes). The folder must be on a local file system.
+//!
+//! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is handed
+//! over, by `Handle::block_on` for example, must not take all of them.
 
 mod backlog;
 mod clock;
@@ -278,7 +286,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// same.
     ///
     /// # Errors
-    /// When the folder could not be written. Entries that were acknowledged are in it nevertheless.
+    /// When the last removals could not be written, or the folder could not be closed. Entries that were acknowledged are in it
+    /// nevertheless.
     pub async fn close(&self) -> Result<SpoolReport, SpoolError> {
         self.shared.room.close();
         self.shared.end.cancel();
