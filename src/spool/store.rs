@@ -353,6 +353,13 @@ impl Store {
         limited.map_err(|error| self.failure(error))
     }
 
+    /// From now on each change fails, or none does any more.
+    #[cfg(test)]
+    pub(super) fn set_writable(&self, is_writable: bool) -> Result<(), SpoolError> {
+        let set = self.connection.pragma_update(None, "query_only", !is_writable);
+        set.map_err(|error| self.failure(error))
+    }
+
     fn changed(&mut self, change: &Change) -> rusqlite::Result<()> {
         self.in_transaction(|transaction, totals| {
             if !change.new.is_empty() {

@@ -1,6 +1,8 @@
+use std::pin::pin;
+
 use tempfile::{TempDir, tempdir};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::time::advance;
+use tokio::time::{advance, timeout};
 
 use super::*;
 use crate::spool::store::{Refusal, Store};
@@ -100,12 +102,33 @@ async fn what_is_settled_makes_room_before_entries_are_dropped() {
     let waiting: Vec<_> = (0..entries / 2).map(|_| room.place(cost(1), 1)).collect();
     let places = futures::future::join_all(waiting).await;
     assert!(places.iter().all(Result::is_ok));
-    // Those that want more than that displace others, each of its place.
+    // What wants more than that takes the place of others.
     let more = [room.place(cost(1), 1), room.place(cost(1), 1)];
     let more = futures::future::join_all(more).await;
     assert!(more.iter().all(Result::is_ok));
     requests.send(Request::Close).ok().unwrap();
     let (totals, dropped) = running.await.unwrap().unwrap();
-    // Before this there was space for less than one entry.
     assert_eq!((totals.entries, dropped), (entries - entries / 2 - 2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_that_could_not_be_made_is_made_later() {
+    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, Full::DropOldest).await;
+    let (room, store) = (Arc::clone(&writer.room), writer.store.clone());
+    let entries = 1_000 / cost(1);
+    for _ in 0..entries {
+        requests.send(request(&writer).await).ok().unwrap();
+    }
+    let running = tokio::spawn(writer.run());
+    while store.with(|store| Ok(store.totals().entries)).await.unwrap() < entries {
+        tokio::task::yield_now().await;
+    }
+    store.with(|store| store.set_writable(false)).await.unwrap();
+    let mut waiting = pin!(room.place(cost(1), 1));
+    assert!(timeout(5 * PAUSE, &mut waiting).await.is_err());
+    store.with(|store| store.set_writable(true)).await.unwrap();
+    assert!(timeout(5 * PAUSE, &mut waiting).await.unwrap().is_ok());
+    requests.send(Request::Close).ok().unwrap();
+    let (totals, dropped) = running.await.unwrap().unwrap();
+    assert_eq!((totals.entries, dropped), (entries - 1, 1));
 }
