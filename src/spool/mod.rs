@@ -57,6 +57,7 @@ mod delivering;
 mod error;
 mod folder;
 mod handle;
+mod location;
 mod options;
 mod pending;
 mod report;

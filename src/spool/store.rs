@@ -8,14 +8,14 @@
 //! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
 //! the process is killed; `okaywal` and `yaque` have not been released since 2023.
 
-use std::fs::{self, File, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf, absolute};
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::error::SpoolError;
+use super::location::Location;
 use super::reserve::Reserve;
 
 /// The file of the entries.
@@ -23,9 +23,6 @@ const FILE: &str = "spool.sqlite3";
 
 /// The log of changes that are not in it yet.
 const LOG: &str = "spool.sqlite3-wal";
-
-/// Locked as long as a spool is open.
-const LOCK: &str = "lock";
 
 /// Tells the file from other files of SQLite: `spol`.
 const APPLICATION: i32 = 0x7370_6f6c;
@@ -152,8 +149,9 @@ pub(super) struct Store {
 impl Store {
     /// Opens the folder, or creates it.
     pub(super) fn open(folder: &Path) -> Result<Self, SpoolError> {
-        let Created { folder, existed } = create_folder(folder).map_err(|error| SpoolError::storage(folder, error))?;
-        let lock = lock(&folder)?;
+        let location = Location::create(folder).map_err(|error| SpoolError::storage(folder, error))?;
+        let lock = location.lock()?;
+        let folder = location.folder().to_owned();
         let mut reserve = Reserve::of(&folder);
         let mut opened = open_or_create(&folder);
         if opened.as_ref().is_err_and(is_without_space) && reserve.release() {
@@ -162,7 +160,7 @@ impl Store {
         let connection = opened.map_err(|error| failure(&folder, error))?;
         let totals = known_totals(&folder, &connection)?;
         // The names of the new files and folders.
-        sync_folders(&folder, &existed).map_err(|error| SpoolError::storage(&folder, error))?;
+        location.sync().map_err(|error| SpoolError::storage(&folder, error))?;
         let first = first(&connection).map_err(|error| failure(&folder, error))?;
         Ok(Self {
             folder,
@@ -457,42 +455,6 @@ fn open_or_create(folder: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A folder, by a path that does not depend on the current one.
-struct Created {
-    folder: PathBuf,
-    /// What of its path was there before.
-    existed: PathBuf,
-}
-
-fn create_folder(folder: &Path) -> io::Result<Created> {
-    if folder.as_os_str().is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the path of the folder is empty",
-        ));
-    }
-    let folder = absolute(folder)?;
-    let existed = folder.ancestors().find(|folder| folder.exists());
-    let existed = existed.unwrap_or(&folder).to_owned();
-    fs::create_dir_all(&folder)?;
-    Ok(Created { folder, existed })
-}
-
-fn lock(folder: &Path) -> Result<File, SpoolError> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    let lock = options
-        .open(folder.join(LOCK))
-        .map_err(|error| SpoolError::storage(folder, error))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
-            folder: folder.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(SpoolError::storage(folder, error)),
-    }
-}
-
 fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; COMMIT;"
@@ -615,31 +577,6 @@ fn length(bytes: i64) -> usize {
 
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
-}
-
-/// Makes the names of the files in the folder durable, and those of the folders that did not exist.
-#[cfg(unix)]
-fn sync_folders(folder: &Path, existed: &Path) -> io::Result<()> {
-    for folder in folder.ancestors() {
-        File::open(folder)?.sync_all()?;
-        if folder == existed {
-            break;
-        }
-    }
-    // An earlier process may have created the folder and ended before this. The parent may be one that cannot be opened.
-    if folder == existed
-        && let Some(parent) = folder.parent()
-        && let Ok(parent) = File::open(parent)
-    {
-        parent.sync_all()?;
-    }
-    Ok(())
-}
-
-/// Elsewhere the names of files are as durable as the files.
-#[cfg(not(unix))]
-fn sync_folders(_: &Path, _: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

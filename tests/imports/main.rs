@@ -155,7 +155,12 @@ fn options_and_reports_are_below_the_engine_and_the_targets() {
 #[test]
 fn the_store_of_a_spool_knows_only_files() {
     let crate_modules = modules();
-    let of_spool = ["crate::spool::error", "crate::spool::reserve", "crate::spool::store"];
+    let of_spool = [
+        "crate::spool::error",
+        "crate::spool::location",
+        "crate::spool::reserve",
+        "crate::spool::store",
+    ];
     let others: Vec<&str> = crate_modules
         .keys()
         .map(String::as_str)

@@ -1,0 +1,95 @@
+//! Where the files of a spool are.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf, absolute};
+
+use super::error::SpoolError;
+
+/// Locked as long as a spool is open.
+const LOCK: &str = "lock";
+
+/// A folder for the files of a spool, by a path that does not depend on the current folder.
+#[derive(Debug)]
+pub(super) struct Location {
+    folder: PathBuf,
+    /// What of its path was there before.
+    existed: PathBuf,
+}
+
+impl Location {
+    /// The folder, which is created if it does not exist, with those around it.
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        if folder.as_os_str().is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the path of the folder is empty",
+            ));
+        }
+        let folder = absolute(folder)?;
+        let existed = folder.ancestors().find(|folder| folder.exists());
+        let existed = existed.unwrap_or(&folder).to_owned();
+        fs::create_dir_all(&folder)?;
+        Ok(Self { folder, existed })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Locks the folder for one spool, until the file is closed.
+    pub(super) fn lock(&self) -> Result<File, SpoolError> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let lock = options.open(self.folder.join(LOCK));
+        let lock = lock.map_err(|error| SpoolError::storage(&self.folder, error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
+                folder: self.folder.clone(),
+            }),
+            Err(TryLockError::Error(error)) => Err(SpoolError::storage(&self.folder, error)),
+        }
+    }
+
+    /// Makes the names of the files in the folder durable, and those of the folders that were created.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        // Elsewhere the names of files are as durable as the files.
+        if !cfg!(unix) {
+            return Ok(());
+        }
+        for folder in self.folder.ancestors() {
+            File::open(folder)?.sync_all()?;
+            if folder == self.existed {
+                break;
+            }
+        }
+        // An earlier process may have created the folder and ended before this. The parent may be one that cannot be opened.
+        if self.folder == self.existed
+            && let Some(parent) = self.folder.parent()
+            && let Ok(parent) = File::open(parent)
+        {
+            parent.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::tempdir;
+
+    use super::*;
+
+    #[test]
+    fn the_folders_that_were_created_are_known() {
+        let temporary = tempdir().unwrap();
+        let folder = temporary.path().join("some").join("spool");
+        let location = Location::create(&folder).unwrap();
+        assert_eq!((location.folder(), &*location.existed), (&*folder, temporary.path()));
+        location.sync().unwrap();
+        let again = Location::create(&folder).unwrap();
+        assert_eq!(again.existed, folder);
+        again.sync().unwrap();
+    }
+}
