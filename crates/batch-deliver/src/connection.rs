@@ -73,12 +73,12 @@ impl Connection {
         let config = loader.load().await;
         if config.region().is_none() {
             let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
-            return Err(Failure::WrongUse(words.to_owned()));
+            return Err(Failure::Unequipped(words.to_owned()));
         }
         if let Some(provider) = config.credentials_provider()
             && let Err(error) = provider.provide_credentials().await
         {
-            return Err(Failure::WrongUse(self.without_credentials(&error)));
+            return Err(Failure::Unequipped(self.without_credentials(&error)));
         }
         Ok(config)
     }

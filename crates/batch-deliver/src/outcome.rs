@@ -22,13 +22,15 @@ pub(crate) enum Outcome {
 pub(crate) enum Failure {
     /// The arguments ask for something that cannot be done: exit code 2.
     WrongUse(String),
+    /// This machine lacks what another one may have, such as credentials or a mounted file system: exit code 2.
+    Unequipped(String),
     /// Something else failed: exit code 1.
     Failed(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::WrongUse(words) | Self::Failed(words)) = self;
+        let (Self::WrongUse(words) | Self::Unequipped(words) | Self::Failed(words)) = self;
         f.write_str(words)
     }
 }
@@ -39,6 +41,6 @@ pub(crate) fn exit_code(ended: &Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::Delivered) => ExitCode::SUCCESS,
         Ok(Outcome::Undelivered) | Err(Failure::Failed(_)) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        Err(Failure::WrongUse(_)) => ExitCode::from(2),
+        Err(Failure::WrongUse(_) | Failure::Unequipped(_)) => ExitCode::from(2),
     }
 }

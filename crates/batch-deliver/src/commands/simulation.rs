@@ -180,7 +180,7 @@ pub(super) async fn queue(
 /// The entries of a file.
 fn entries<E>(name: &str, format: impl Format<E> + 'static) -> Result<Vec<E>, Failure> {
     let wrong = |words: String| Failure::WrongUse(format!("the simulator cannot be filled: {words}"));
-    let input = Input::file(Path::new(name)).map_err(wrong)?;
+    let input = Input::file(Path::new(name)).map_err(|failure| wrong(failure.to_string()))?;
     let mut turns = Turns::new(vec![input], Arc::new(format), SettledRecords::default());
     let mut next = || turns.next().map_err(|error| wrong(error.to_string()));
     let mut read = || -> Result<Vec<E>, Failure> {

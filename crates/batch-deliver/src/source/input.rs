@@ -13,7 +13,9 @@ use super::names::{near_path, near_words};
 #[cfg(feature = "s3")]
 use super::object::Object;
 use super::part::{Cut, Part};
+use super::record::is_of_machine;
 use super::{encoding, export};
+use crate::outcome::Failure;
 
 /// The name of the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -58,24 +60,29 @@ impl Input {
         }
     }
 
-    pub(crate) fn file(path: &Path) -> Result<Self, String> {
+    pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let metadata = fs::metadata(path).map_err(|error| {
             let near = match error.kind() {
                 ErrorKind::NotFound | ErrorKind::NotADirectory => near_words(&near_path(path)),
                 _ => String::new(),
             };
-            format!("{name} cannot be read: {error}{near}")
+            let words = format!("{name} cannot be read: {error}{near}");
+            if is_of_machine(&error) || !has_folder(path) {
+                Failure::Unequipped(words)
+            } else {
+                Failure::WrongUse(words)
+            }
         })?;
         if metadata.is_dir() {
             if let Some(shown) = export::below(path) {
-                return Err(format!("{name} {shown}"));
+                return Err(Failure::WrongUse(format!("{name} {shown}")));
             }
-            return Err(format!(
+            return Err(Failure::WrongUse(format!(
                 "{name} is a folder, but not an export with {}: name the files in it, such as '{}/*.jsonl'",
                 export::FILES,
                 name.trim_end_matches('/')
-            ));
+            )));
         }
         // A pipe has no size.
         let bytes = metadata.is_file().then_some(metadata.len());
@@ -166,9 +173,30 @@ impl Input {
     }
 }
 
+/// Whether the folder of a file exists. Without it, a file system may not be mounted.
+fn has_folder(path: &Path) -> bool {
+    path.parent()
+        .is_none_or(|folder| folder.as_os_str().is_empty() || folder.exists())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_named_wrongly_is_told_from_one_that_only_this_machine_cannot_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |name: &str| Input::file(&folder.path().join(name)).unwrap_err();
+        fs::write(folder.path().join("a.jsonl"), "{}").unwrap();
+        for name in ["b.jsonl", "a.jsonl/b", ""] {
+            assert!(matches!(named(name), Failure::WrongUse(_)), "{name}");
+        }
+        assert!(matches!(named("mounted/a.jsonl"), Failure::Unequipped(_)));
+        assert!(matches!(
+            Input::file(Path::new("no such file")),
+            Err(Failure::WrongUse(_))
+        ));
+    }
 
     #[test]
     fn both_stored_and_unpacked_bytes_are_counted() {

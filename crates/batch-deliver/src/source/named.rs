@@ -25,7 +25,7 @@ pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Resu
     for argument in arguments {
         inputs.extend(match argument.strip_prefix(SCHEME) {
             Some(object) => objects(object, connection).await?,
-            None => local(argument).map_err(Failure::WrongUse)?,
+            None => local(argument)?,
         });
     }
     if inputs
@@ -61,7 +61,7 @@ async fn objects(name: &str, _: &Connection) -> Result<Vec<Input>, Failure> {
 pub(crate) async fn exactly(name: &str, connection: &Connection) -> Result<Input, Failure> {
     match name.strip_prefix(SCHEME) {
         Some(object) => object_named(object, connection).await,
-        None => Input::file(Path::new(name)).map_err(Failure::WrongUse),
+        None => Input::file(Path::new(name)),
     }
 }
 
@@ -76,7 +76,7 @@ async fn object_named(name: &str, _: &Connection) -> Result<Input, Failure> {
     Err(without_s3(name))
 }
 
-fn local(argument: &str) -> Result<Vec<Input>, String> {
+fn local(argument: &str) -> Result<Vec<Input>, Failure> {
     let path = Path::new(argument);
     if argument == STANDARD_INPUT {
         return Ok(vec![Input::standard()]);
@@ -84,7 +84,7 @@ fn local(argument: &str) -> Result<Vec<Input>, String> {
     if !path.exists() && argument.contains(WILDCARDS) {
         return matching(argument);
     }
-    match export::data_files(path)? {
+    match export::data_files(path).map_err(Failure::WrongUse)? {
         Some(DataFiles { files, is_full }) => {
             let inputs = files.iter().map(|file| {
                 Ok(Input {
@@ -99,17 +99,18 @@ fn local(argument: &str) -> Result<Vec<Input>, String> {
 }
 
 /// The files that match, in the order of their names.
-fn matching(pattern: &str) -> Result<Vec<Input>, String> {
-    let paths = glob::glob(pattern).map_err(|error| format!("{pattern} is not a valid pattern: {error}"))?;
+fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
+    let wrong = |words: String| Failure::WrongUse(words);
+    let paths = glob::glob(pattern).map_err(|error| wrong(format!("{pattern} is not a valid pattern: {error}")))?;
     let mut files = Vec::new();
     for path in paths {
-        let path = path.map_err(|error| format!("{pattern} cannot be searched: {error}"))?;
+        let path = path.map_err(|error| wrong(format!("{pattern} cannot be searched: {error}")))?;
         if !path.is_dir() {
             files.push(Input::file(&path)?);
         }
     }
     if files.is_empty() {
-        return Err(format!("no file matches {pattern}"));
+        return Err(wrong(format!("no file matches {pattern}")));
     }
     Ok(files)
 }

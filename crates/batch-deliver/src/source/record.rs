@@ -7,6 +7,20 @@ use std::io::{self, Read};
 /// The kind of error of an input that could not be reached: another attempt may succeed.
 pub(crate) const UNREACHABLE: io::ErrorKind = io::ErrorKind::NotConnected;
 
+/// Whether the system could not read a file that is there, as with a stale handle of a network file system, a disk that fails or a
+/// missing permission. Another machine may read it.
+pub(crate) fn is_of_machine(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, IsADirectory, NotADirectory, NotFound};
+    let is_of_name = matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidFilename);
+    error.raw_os_error().is_some() && !is_of_name
+}
+
+/// Whether another attempt, or one on another machine, may read the input.
+#[cfg(feature = "distributed")]
+pub(crate) fn may_be_read_elsewhere(error: &io::Error) -> bool {
+    error.kind() == UNREACHABLE || is_of_machine(error)
+}
+
 /// A record of an input, as it is read.
 pub(crate) struct Record<E> {
     /// Its line, from 1; the first one if it has several.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
+#[cfg(feature = "distributed")]
+use super::record::may_be_read_elsewhere;
 use super::record::{Flaw, Format, Records, UNREACHABLE};
 use super::settled::SettledRecords;
 
@@ -60,7 +62,7 @@ impl Unreadable {
     /// Whether another attempt, or one on another machine, may succeed.
     #[cfg(feature = "distributed")]
     pub(crate) fn is_unreachable(&self) -> bool {
-        self.error.kind() == UNREACHABLE
+        may_be_read_elsewhere(&self.error)
     }
 
     /// A table that cannot be read to its end.

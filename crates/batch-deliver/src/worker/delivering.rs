@@ -17,7 +17,7 @@ use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
 use crate::sink::{DeliveryOptions, PaceOptions, Target};
-use crate::source::{Input, Segments, UNREACHABLE, exactly};
+use crate::source::{Input, Segments, exactly, may_be_read_elsewhere};
 use crate::stop::Stop;
 
 /// Delivers one shard after the other. All share one pace.
@@ -146,8 +146,7 @@ impl<T: Target> Worker<T> {
             ))),
             Err(error) => {
                 let words = format!("{name} cannot be read: {error}");
-                let is_unreachable = error.kind() == UNREACHABLE;
-                Err(ShardResult::unread(&if is_unreachable {
+                Err(ShardResult::unread(&if may_be_read_elsewhere(&error) {
                     Failure::Failed(words)
                 } else {
                     Failure::WrongUse(words)

@@ -51,7 +51,7 @@ impl ShardResult {
         // What is named wrongly stays so. Anything else may pass, or be a fault of this machine.
         let error = match failure {
             Failure::WrongUse(_) => UNREADABLE,
-            Failure::Failed(_) => STOPPED,
+            Failure::Unequipped(_) | Failure::Failed(_) => STOPPED,
         };
         Self::failed(error, failure.to_string())
     }

@@ -81,6 +81,20 @@ fn a_worker_that_cannot_reach_its_input_gives_the_shard_back_and_ends() {
     assert!(activity.said.try_recv().is_err(), "another shard was taken");
 }
 
+/// A file system that is not mounted, and one that fails.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_whose_machine_cannot_read_a_file_gives_the_shard_back_and_ends() {
+    let folder = Folder::new();
+    for name in ["mounted/a.jsonl", "/proc/self/mem"] {
+        let activity = Activity::new([shard(name, 0, 0), shard("nowhere", 0, 0)]);
+        let worker = command(&folder, &activity, 1_000_000, "").output();
+        Run::from(worker.unwrap()).expect(1, &format!("the worker ends: {name} cannot be read"));
+        assert_eq!(activity.answer(), failure("Stopped"), "{name}");
+        assert!(activity.said.try_recv().is_err(), "another shard was taken");
+    }
+}
+
 #[test]
 fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
     let folder = Folder::new();
