@@ -27,9 +27,18 @@ pub(crate) enum Ended {
 impl Ended {
     /// Whether an input could not be reached, so that another attempt may succeed.
     pub(crate) fn is_unreachable(&self) -> bool {
+        self.unreadable().is_some_and(Unreadable::is_unreachable)
+    }
+
+    /// Whether this worker may not read an input.
+    pub(crate) fn is_denied(&self) -> bool {
+        self.unreadable().is_some_and(Unreadable::is_denied)
+    }
+
+    fn unreadable(&self) -> Option<&Unreadable> {
         match self {
-            Self::BadLine(_) => false,
-            Self::Unreadable(error) => error.downcast_ref().is_some_and(Unreadable::is_unreachable),
+            Self::BadLine(_) => None,
+            Self::Unreadable(error) => error.downcast_ref(),
         }
     }
 }

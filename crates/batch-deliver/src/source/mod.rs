@@ -34,7 +34,7 @@ pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::reader::{Received, read};
 #[cfg(feature = "distributed")]
-pub(crate) use self::record::may_be_read_elsewhere;
+pub(crate) use self::record::{DENIED, may_be_read_elsewhere};
 pub(crate) use self::record::{Flaw, Format, Record, Records};
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, placeholders, read_table, unread,

@@ -4,12 +4,13 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::AggregatedBytes;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::names::SCHEME;
-use super::record::UNREACHABLE;
+use super::record::{DENIED, UNREACHABLE};
 use crate::connection;
 use crate::outcome::Failure;
 
@@ -19,8 +20,22 @@ const CHANGED: u16 = 412;
 /// Bytes of one request. A request that fails is repeated, and no connection has to last for a whole object.
 const PART: u64 = 1 << 20;
 
-/// Attempts at a part whose body is cut off. The SDK itself repeats a request only until its answer begins.
-const TIMES: u32 = 4;
+/// Attempts at a part that S3 does not give now, or whose body is cut off. The SDK itself repeats a request two times, within a second
+/// or two, and only until its answer begins.
+const TIMES: u32 = 6;
+
+/// Codes of refusals that are about the worker or the moment and not about the object, though their status is one of wrong requests.
+const OF_WORKER: [&str; 9] = [
+    "AuthorizationHeaderMalformed",
+    "ExpiredToken",
+    "InvalidAccessKeyId",
+    "InvalidToken",
+    "RequestExpired",
+    "RequestTimeTooSkewed",
+    "RequestTimeout",
+    "SignatureDoesNotMatch",
+    "TokenRefreshRequired",
+];
 
 /// The delay before the second attempt, doubled for each further one.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
@@ -97,17 +112,17 @@ impl Object {
         let mut delay = FIRST_DELAY;
         for _ in 1..TIMES {
             match self.body(from, bytes).await {
-                Err(BrokenOff) => tokio::time::sleep(delay).await,
+                Err(NotNow(_)) => tokio::time::sleep(delay).await,
                 Ok(answer) => return answer,
             }
             delay *= 2;
         }
         let answer = self.body(from, bytes).await;
-        answer.unwrap_or_else(|BrokenOff| Err(Unread::Unreachable("its body was cut off in every attempt".to_owned())))
+        answer.unwrap_or_else(|NotNow(words)| Err(Unread::Unreachable(words)))
     }
 
-    /// One request for a part. The outer error is a body that was cut off; the inner one ends the reading.
-    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, Unread>, BrokenOff> {
+    /// One request for a part. The outer error may pass; the inner one ends the reading.
+    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, Unread>, NotNow> {
         let range = format!("bytes={from}-{}", (from + bytes).min(self.bytes).saturating_sub(1));
         let get = self
             .client
@@ -119,24 +134,44 @@ impl Object {
         let got = match got {
             Ok(got) => got,
             Err(error) => {
-                return Ok(Err(match error.raw_response() {
-                    Some(answer) if answer.status().as_u16() == CHANGED => Unread::Changed,
-                    _ => Unread::Unreachable(connection::words(&error)),
-                }));
+                let words = connection::words(&error);
+                return match error.raw_response() {
+                    Some(answer) => refused(answer.status().as_u16(), error.code(), words).map(Err),
+                    None => Ok(Err(Unread::Unreachable(words))),
+                };
             }
         };
         let body = got.body.collect().await.map(AggregatedBytes::to_vec);
-        body.map(Ok).map_err(|_| BrokenOff)
+        body.map(Ok)
+            .map_err(|_| NotNow("its body was cut off in every attempt".to_owned()))
     }
 }
 
-/// A body that was cut off.
-struct BrokenOff;
+/// What a refusal of S3 means.
+fn refused(status: u16, code: Option<&str>, words: String) -> Result<Unread, NotNow> {
+    let code = code.unwrap_or_default();
+    match status {
+        CHANGED => Ok(Unread::Changed),
+        429 | 500.. => Err(NotNow(words)),
+        _ if code.contains("SlowDown") || code.contains("Throttl") => Err(NotNow(words)),
+        403 if code == "AccessDenied" => Ok(Unread::Denied(words)),
+        // An answer without a code is not of S3, but of something on the way.
+        400..=499 if !code.is_empty() && !OF_WORKER.contains(&code) => Ok(Unread::Refused(words)),
+        _ => Ok(Unread::Unreachable(words)),
+    }
+}
+
+/// S3 is too busy or has failed, or a body was cut off.
+struct NotNow(String);
 
 /// Why a part was not read.
 enum Unread {
     /// The object has another tag.
     Changed,
+    /// This object is not given to any worker, as one that is archived or gone.
+    Refused(String),
+    /// This worker may not read the object.
+    Denied(String),
     /// S3 did not give it, which may be otherwise at another time or from another machine.
     Unreachable(String),
 }
@@ -145,6 +180,8 @@ impl Unread {
     fn into_io(self) -> io::Error {
         match self {
             Self::Changed => io::Error::other("the object has changed since it was listed"),
+            Self::Refused(words) => io::Error::other(words),
+            Self::Denied(words) => io::Error::new(DENIED, words),
             Self::Unreachable(words) => io::Error::new(UNREACHABLE, words),
         }
     }
@@ -185,6 +222,46 @@ impl Read for Parts {
             let part = self.object.runtime.block_on(next).map_err(io::Error::other)?;
             self.current = io::Cursor::new(part.map_err(Unread::into_io)?);
             self.ask();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_of_the_object_or_of_the_worker_or_passes() {
+        let meant = |status, code: &'static str| {
+            let code = Some(code).filter(|code| !code.is_empty());
+            match refused(status, code, String::new()) {
+                Err(NotNow(_)) => "passes",
+                Ok(Unread::Changed) => "changed",
+                Ok(Unread::Denied(_)) => "denied",
+                Ok(Unread::Refused(_)) => "of the object",
+                Ok(Unread::Unreachable(_)) => "of the worker",
+            }
+        };
+        let table = [
+            (403, "InvalidObjectState", "of the object"),
+            (404, "NoSuchKey", "of the object"),
+            (404, "NoSuchVersion", "of the object"),
+            (400, "InvalidRequest", "of the object"),
+            (400, "KMS.DisabledException", "of the object"),
+            (416, "InvalidRange", "of the object"),
+            (412, "PreconditionFailed", "changed"),
+            (403, "AccessDenied", "denied"),
+            (403, "InvalidAccessKeyId", "of the worker"),
+            (400, "ExpiredToken", "of the worker"),
+            (403, "RequestTimeTooSkewed", "of the worker"),
+            (301, "PermanentRedirect", "of the worker"),
+            (403, "", "of the worker"),
+            (503, "SlowDown", "passes"),
+            (500, "InternalError", "passes"),
+            (400, "ThrottlingException", "passes"),
+        ];
+        for (status, code, expected) in table {
+            assert_eq!(meant(status, code), expected, "{status} {code}");
         }
     }
 }

@@ -7,6 +7,9 @@ use std::io::{self, Read};
 /// The kind of error of an input that could not be reached: another attempt may succeed.
 pub(crate) const UNREACHABLE: io::ErrorKind = io::ErrorKind::NotConnected;
 
+/// The kind of error of an input that this worker may not read: either the input or the worker has the wrong permissions.
+pub(crate) const DENIED: io::ErrorKind = io::ErrorKind::PermissionDenied;
+
 /// Whether the system could not read a file that is there, as with a stale handle of a network file system, a disk that fails or a
 /// missing permission. Another machine may read it.
 pub(crate) fn is_of_machine(error: &io::Error) -> bool {

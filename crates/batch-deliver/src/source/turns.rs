@@ -8,7 +8,7 @@ use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
 #[cfg(feature = "distributed")]
-use super::record::may_be_read_elsewhere;
+use super::record::{DENIED, may_be_read_elsewhere};
 use super::record::{Flaw, Format, Records, UNREACHABLE};
 use super::settled::SettledRecords;
 
@@ -63,6 +63,12 @@ impl Unreadable {
     #[cfg(feature = "distributed")]
     pub(crate) fn is_unreachable(&self) -> bool {
         may_be_read_elsewhere(&self.error)
+    }
+
+    /// Whether this worker may not read the input.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn is_denied(&self) -> bool {
+        self.error.kind() == DENIED
     }
 
     /// A table that cannot be read to its end.

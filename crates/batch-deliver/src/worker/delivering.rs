@@ -1,6 +1,7 @@
 //! Delivers the shards that a worker is given.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use tokio::task::block_in_place;
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 use super::attempts::Attempts;
 use super::from_tables::FromTables;
 use super::plan::Planned;
-use super::shard_result::{CHECKPOINT, ShardResult, UNREADABLE};
+use super::shard_result::{CHECKPOINT, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::job::{Job, Kept, Round};
@@ -17,7 +18,7 @@ use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
 use crate::sink::{DeliveryOptions, PaceOptions, Target};
-use crate::source::{Input, Segments, exactly, may_be_read_elsewhere};
+use crate::source::{DENIED, Input, Segments, exactly, may_be_read_elsewhere};
 use crate::stop::Stop;
 
 /// Delivers one shard after the other. All share one pace.
@@ -32,6 +33,8 @@ pub(crate) struct Worker<T: Target> {
     checkpoints: Option<Location>,
     /// What is done with the items of tables; `None` if they cannot be delivered.
     pub(super) tables: Option<FromTables<T::Entry>>,
+    /// Whether it has delivered a shard of an input, and so may read inputs.
+    has_read: AtomicBool,
 }
 
 impl<T: Target> Worker<T> {
@@ -57,6 +60,7 @@ impl<T: Target> Worker<T> {
             dead_letters,
             checkpoints,
             tables,
+            has_read: AtomicBool::new(false),
         })
     }
 
@@ -90,7 +94,24 @@ impl<T: Target> Worker<T> {
         let round = Round { inputs, settled, kept };
         let summary = self.job.deliver(round).await;
         self.tell(&name, &summary);
-        Ok(ShardResult::of(shard, settled_before, &summary))
+        let answer = ShardResult::of(shard, settled_before, &summary);
+        if matches!(answer, ShardResult::Delivered(_)) {
+            self.has_read.store(true, Relaxed);
+        }
+        Ok(match summary.ended.as_ref().filter(|ended| ended.is_denied()) {
+            Some(ended) => self.denied(answer, ended.to_string()),
+            None => answer,
+        })
+    }
+
+    /// The answer if an input is denied. A worker that has read another one has its permissions: this one is at fault. Otherwise the worker
+    /// may be, and would fail all others.
+    fn denied(&self, answer: ShardResult, words: String) -> ShardResult {
+        if self.has_read.load(Relaxed) {
+            answer
+        } else {
+            ShardResult::failed(STOPPED, words)
+        }
     }
 
     /// The place of the dead letters of a shard.
@@ -146,6 +167,9 @@ impl<T: Target> Worker<T> {
             ))),
             Err(error) => {
                 let words = format!("{name} cannot be read: {error}");
+                if error.kind() == DENIED {
+                    return Err(self.denied(unreadable(words.clone()), words));
+                }
                 Err(ShardResult::unread(&if may_be_read_elsewhere(&error) {
                     Failure::Failed(words)
                 } else {

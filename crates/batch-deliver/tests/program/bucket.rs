@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::http::{Request, Response, serve};
 
+/// How an object begins that is refused with the code behind it.
+const REFUSED: &str = "refused ";
+
 /// What is listed with another tag than it has when it is read.
 const UNSTEADY: &str = "unsteady";
 
@@ -146,6 +149,9 @@ pub(crate) fn answer(request: &Request, objects: &Objects) -> Response {
         }
         _ => match (objects.get(&key), tag) {
             (Some(_), _) if !is_met => refusal(412, "PreconditionFailed", "another one"),
+            (Some(content), _) if content.starts_with(REFUSED.as_bytes()) => {
+                refusal(403, &String::from_utf8_lossy(&content[REFUSED.len()..]), "no")
+            }
             (Some(content), Some(tag)) => {
                 let headers = format!("etag: {tag}\r\n");
                 match request.header("range") {

@@ -81,6 +81,44 @@ fn a_worker_that_cannot_reach_its_input_gives_the_shard_back_and_ends() {
     assert!(activity.said.try_recv().is_err(), "another shard was taken");
 }
 
+#[cfg(feature = "s3")]
+#[test]
+fn an_object_that_no_worker_can_read_fails_its_shard_alone() {
+    let folder = Folder::new();
+    let bucket = Bucket::new();
+    let lines = items(0..5);
+    bucket.put("a.jsonl", lines.clone());
+    for code in ["InvalidObjectState", "AccessDenied", "ExpiredToken"] {
+        bucket.put(&format!("{code}.jsonl"), format!("refused {code}"));
+    }
+    let own = || shard("s3://b/a.jsonl", 0, lines.len());
+    let refused = |code: &str| shard(&format!("s3://b/{code}.jsonl"), 0, format!("refused {code}").len());
+    let archived = || refused("InvalidObjectState");
+    let activity = Activity::new([
+        archived(),
+        own(),
+        refused("AccessDenied"),
+        own(),
+        refused("ExpiredToken"),
+        own(),
+    ]);
+    let mut worker = command(&folder, &activity, 1_000_000, "");
+    let worker = worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).output();
+    Run::from(worker.unwrap()).expect(1, "the worker ends: s3://b/ExpiredToken.jsonl cannot be read");
+    assert_eq!(activity.answer(), failure("Unreadable"));
+    assert_eq!(activity.answer().1["delivered"], 5);
+    // It has read another one, so it is not the worker's permissions.
+    assert_eq!(activity.answer(), failure("Unreadable"));
+    assert_eq!(activity.answer().1["delivered"], 5);
+    assert_eq!(activity.answer(), failure("Stopped"));
+    // The first one may be denied to this worker alone.
+    let activity = Activity::new([refused("AccessDenied"), own()]);
+    let mut worker = command(&folder, &activity, 1_000_000, "");
+    let worker = worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).output();
+    Run::from(worker.unwrap()).expect(1, "the worker ends: s3://b/AccessDenied.jsonl cannot be read");
+    assert_eq!(activity.answer(), failure("Stopped"));
+}
+
 /// A file system that is not mounted, and one that fails.
 #[cfg(target_os = "linux")]
 #[test]
