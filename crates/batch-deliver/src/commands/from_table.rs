@@ -62,7 +62,8 @@ impl FromTable<'_> {
         };
         let stop = Stop::default();
         stop.on_interrupt(self.console.clone());
-        let (reading, journal) = self.scanning().read(journal, dead_letter.is_some(), &stop, entry)?;
+        let read = self.scanning().read(journal, dead_letter.is_some(), &stop, entry);
+        let (reading, journal) = read.map_err(|error| Failure::WrongUse(error.to_string()))?;
         let delivering = Delivering {
             destination,
             keep_going: 0,

@@ -160,7 +160,9 @@ impl Scanning<'_> {
     /// Records that the run begins: what it writes before the next position is kept is its own for the next one. Blocks.
     fn begin(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
         let start = places(self.segments, start)?;
-        task::block_in_place(|| state.write(start, 0))
+        let begun = task::block_in_place(|| state.write(start, 0));
+        // By its kind, a worker recognizes that another one continues the journal.
+        begun.map_err(|error| io::Error::new(error.kind(), format!("the journal cannot be written: {error}")))
     }
 
     /// The start of the segments, if not all of them are read.
@@ -169,16 +171,16 @@ impl Scanning<'_> {
         start.map_err(|error| Failure::Failed(format!("there is no such position: {error}")))
     }
 
-    /// Reads the items as entries, with their text if dead letters are to repeat it.
+    /// Reads the items as entries, with their text if dead letters are to repeat it. The error is that of the journal.
     pub(crate) fn read<E: Send + 'static>(
         &self,
         opened: Option<Opened>,
         keeps_text: bool,
         stop: &Stop,
         entry: impl Fn(Item) -> Result<E, Flaw> + Send + 'static,
-    ) -> Result<(Reading<E>, Option<Journal>), Failure> {
+    ) -> io::Result<(Reading<E>, Option<Journal>)> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
-        let start = self.start()?;
+        let start = self.start().map_err(|failure| io::Error::other(failure.to_string()))?;
         let (items, journal, ahead) = match opened {
             None => {
                 let scan = self.reads.scan_from(client, token, start);
@@ -192,8 +194,7 @@ impl Scanning<'_> {
                 let items = scan.items();
                 let progress = items.progress();
                 if !is_begun {
-                    self.begin(&mut state, &progress.position_after(0))
-                        .map_err(|error| Failure::WrongUse(format!("the journal cannot be written: {error}")))?;
+                    self.begin(&mut state, &progress.position_after(0))?;
                 }
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();

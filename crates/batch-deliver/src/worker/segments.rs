@@ -56,7 +56,7 @@ impl<T: Target> Worker<T> {
         let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
         let entry = Arc::clone(&from.entry);
         let read = scanning.read(opened, dead_letter.is_some(), &stop, move |item| entry(item));
-        let (reading, journal) = read.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
+        let (reading, journal) = read.map_err(|error| ShardResult::of_checkpoint(&error))?;
         let kept = Kept {
             options,
             journal,

@@ -47,6 +47,20 @@ impl Bucket {
         })
     }
 
+    /// A bucket in which another worker takes each object over when it was put for the first time.
+    pub(crate) fn taken_over() -> Self {
+        Self::answering(|request, objects| {
+            let is_first = request.method == "PUT" && request.header("if-none-match").is_some();
+            let answer = answer(request, objects);
+            if is_first && answer.0 == 200 {
+                for object in objects.lock().unwrap().values_mut() {
+                    object.extend(b"{}\n");
+                }
+            }
+            answer
+        })
+    }
+
     fn answering(answer: impl Fn(&Request, &Objects) -> Response + Send + Sync + 'static) -> Self {
         let objects = Objects::default();
         let served = Arc::clone(&objects);

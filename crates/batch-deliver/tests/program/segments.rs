@@ -354,6 +354,22 @@ fn a_segment_goes_on_where_a_killed_worker_has_left_it() {
     assert_eq!(bucket.objects("checkpoints/"), []);
 }
 
+/// It has the shard no longer, which is no fault of its own.
+#[cfg(feature = "s3")]
+#[test]
+fn a_worker_that_loses_a_segment_while_it_begins_it_goes_on_with_the_next_one() {
+    let (tables, bucket) = (Tables::new(20, 1e6), Bucket::taken_over());
+    let plan = tables.plan(2);
+    let activity = Activity::new(plan);
+    let more = "--dead-letters dead --checkpoints s3://b/checkpoints/";
+    let mut command = tables.copying(&activity, more);
+    let worker = command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).spawn().unwrap();
+    for _ in 0..2 {
+        assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), "Interrupted".into()));
+    }
+    terminate(worker).expect(130, "another run continues it");
+}
+
 /// The worker of each of two segments is killed at random moments, and the next one has the checkpoints of all before.
 #[test]
 fn segments_whose_workers_are_killed_again_and_again_are_complete_in_the_end() {
