@@ -36,9 +36,22 @@ pub(crate) struct Connection {
     pub(crate) endpoint_url: Option<String>,
 }
 
-/// How long a request may wait for its answer, which includes the time in which it is sent: 8 MiB at most. The SDK would wait for ever
-/// if the other side is gone without a word, as behind a router that has forgotten the connection.
+/// How long a request may wait for its answer, which includes the time in which it is sent: 8 MiB at most, except for parts of uploads.
+/// The SDK would wait for ever if the other side is gone without a word, as behind a router that has forgotten the connection.
 const ANSWER: Duration = Duration::from_mins(5);
+
+/// Bytes that may take as long as that: 28 kB a second.
+#[cfg(feature = "s3")]
+const SENT_MEANWHILE: usize = 8 << 20;
+
+/// How long a request with so many bytes may wait for its answer.
+#[cfg(feature = "s3")]
+pub(crate) fn answer_within(bytes: usize) -> TimeoutConfig {
+    let times = u32::try_from(bytes.div_ceil(SENT_MEANWHILE)).unwrap_or(u32::MAX);
+    TimeoutConfig::builder()
+        .read_timeout(ANSWER.saturating_mul(times.max(1)))
+        .build()
+}
 
 impl Connection {
     /// The same in the region that the name of a destination says, if it does. A region that is given must be the same one,
@@ -222,6 +235,13 @@ impl Intercept for RequestPayer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn a_large_part_has_as_much_time_for_each_byte_as_a_small_one() {
+        let minutes = |bytes: usize| answer_within(bytes).read_timeout().unwrap().as_secs() / 60;
+        assert_eq!([0, 1 << 20, 8 << 20, 80 << 20].map(minutes), [5, 5, 5, 50]);
+    }
 
     #[test]
     fn the_region_of_an_arn_is_used_unless_another_one_is_given() {

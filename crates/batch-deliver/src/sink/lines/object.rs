@@ -3,6 +3,7 @@
 use std::io;
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
@@ -11,6 +12,11 @@ use crate::connection;
 
 /// Parts of an object at most. From the API reference of `UploadPart`.
 const MOST_PARTS: i32 = 10_000;
+
+/// The time that so many bytes have.
+fn within(bytes: usize) -> Builder {
+    Builder::new().timeout_config(connection::answer_within(bytes))
+}
 
 /// An object that is not complete. A small one is put at once.
 pub(super) struct Upload {
@@ -55,8 +61,10 @@ impl Upload {
 
     async fn put_whole(&mut self) -> io::Result<()> {
         let put = self.client.put_object().bucket(&self.bucket).key(&self.key);
+        let within = within(self.waiting.len());
         let body = ByteStream::from(std::mem::take(&mut self.waiting));
-        put.body(body).send().await.map(|_| ()).map_err(|error| other(&error))
+        let put = put.body(body).customize().config_override(within).send().await;
+        put.map(|_| ()).map_err(|error| other(&error))
     }
 
     async fn put_part(&mut self) -> io::Result<()> {
@@ -84,10 +92,13 @@ impl Upload {
             .bucket(&self.bucket)
             .key(&self.key)
             .upload_id(id);
+        let within = within(self.waiting.len());
         let body = ByteStream::from(std::mem::take(&mut self.waiting));
         let put = part
             .part_number(number)
             .body(body)
+            .customize()
+            .config_override(within)
             .send()
             .await
             .map_err(|error| other(&error))?;
