@@ -153,7 +153,7 @@ pub(crate) struct ToWork {
     /// Skip up to this many bad lines of a shard
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
-    /// `HeartbeatSeconds` of the state machine; a third of it is the interval
+    /// `HeartbeatSeconds` of the state machine, and no less; a third is the interval
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = heartbeat)]
     pub(crate) heartbeat: Duration,
     #[arg(long, value_name = "DIR", help = DEAD_LETTERS)]
