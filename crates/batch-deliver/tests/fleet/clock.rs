@@ -1,5 +1,7 @@
 //! The time of a fleet, which passes faster than that of the machine.
 
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -56,18 +58,28 @@ pub(crate) fn hasten(command: &mut Command, skew: Skew) {
         .env("CLOCK_SPEED", thousandths.to_string());
 }
 
-/// The library with the fast clock, compiled once. It lies beside what cargo builds, because a static is never dropped.
+/// The library with the fast clock, compiled once for each version of its source. It lies beside what cargo builds.
 fn library() -> &'static Path {
     static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("clock-{}.so", std::process::id()));
+        let mut hasher = DefaultHasher::new();
+        include_str!("clock.c").hash(&mut hasher);
+        let name = format!("clock-{:x}", hasher.finish());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let library = folder.join(format!("{name}.so"));
+        if library.exists() {
+            return library;
+        }
+        // Another run may compile it at the same time.
+        let own = folder.join(format!("{name}.{}", std::process::id()));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/clock.c");
         // Whatever links Rust has it.
         let compiled = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([&library, &source])
+            .args([&own, &source])
             .arg("-ldl")
             .status();
         assert!(compiled.unwrap().success(), "{} cannot be compiled", source.display());
+        fs::rename(own, &library).unwrap();
         library
     });
     &LIBRARY

@@ -3,7 +3,8 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
 
 use crate::http::{Request, Response};
 use crate::shared::Shared;
@@ -12,6 +13,8 @@ use crate::worker::KEY;
 pub(crate) struct Front {
     pub(crate) address: SocketAddr,
     pub(crate) shared: Arc<Shared>,
+    is_closed: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
 }
 
 impl Front {
@@ -20,19 +23,25 @@ impl Front {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(shared);
-        let served = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                if served.is_over() && Arc::strong_count(&served) == 1 {
-                    return;
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let (served, closed) = (Arc::clone(&shared), Arc::clone(&is_closed));
+        let accepting = thread::spawn(move || {
+            thread::scope(|scope| {
+                for stream in listener.incoming() {
+                    if closed.load(SeqCst) {
+                        return;
+                    }
+                    let (Ok(stream), served) = (stream, &served) else { continue };
+                    scope.spawn(move || serve(&stream, served));
                 }
-                let (Ok(stream), served) = (stream, Arc::clone(&served)) else {
-                    continue;
-                };
-                thread::spawn(move || serve(&stream, &served));
-            }
+            });
         });
-        Self { address, shared }
+        Self {
+            address,
+            shared,
+            is_closed,
+            accepting: Some(accepting),
+        }
     }
 
     pub(crate) fn endpoint(&self) -> String {
@@ -43,8 +52,12 @@ impl Front {
 impl Drop for Front {
     fn drop(&mut self) {
         self.shared.end();
-        // The thread that accepts connections ends at the next one after the last request.
+        // No request is left then, and what the workers share is removed when this returns.
+        self.shared.workers.kill_all();
+        self.is_closed.store(true, SeqCst);
+        // The thread that accepts connections looks at the next one.
         let _ = TcpStream::connect(self.address);
+        let _ = self.accepting.take().map(JoinHandle::join);
     }
 }
 

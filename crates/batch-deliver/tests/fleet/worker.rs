@@ -90,6 +90,11 @@ impl Workers {
         let _ = worker.child.kill();
     }
 
+    /// Kills all that run, and waits for their ends.
+    pub(crate) fn kill_all(&self) {
+        self.all().iter_mut().for_each(Worker::end);
+    }
+
     pub(crate) fn was_killed(&self, number: usize) -> bool {
         self.all()[number].is_killed
     }
@@ -151,6 +156,13 @@ impl Worker {
         self.cut.filter(|cut| cut.service == service && clock.now() < cut.until)
     }
 
+    fn end(&mut self) {
+        if self.status().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
     fn signal(&mut self, signal: &str) {
         if self.status().is_none() {
             let id = self.child.id().to_string();
@@ -161,9 +173,6 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        if self.status().is_none() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        self.end();
     }
 }
