@@ -24,13 +24,15 @@ pub(crate) enum Failure {
     WrongUse(String),
     /// This machine lacks what another one may have, such as credentials or a mounted file system: exit code 2.
     Unequipped(String),
+    /// Another process has what is needed, and may end: exit code 2.
+    InUse(String),
     /// Something else failed: exit code 1.
     Failed(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::WrongUse(words) | Self::Unequipped(words) | Self::Failed(words)) = self;
+        let (Self::WrongUse(words) | Self::Unequipped(words) | Self::InUse(words) | Self::Failed(words)) = self;
         f.write_str(words)
     }
 }
@@ -41,6 +43,6 @@ pub(crate) fn exit_code(ended: &Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::Delivered) => ExitCode::SUCCESS,
         Ok(Outcome::Undelivered) | Err(Failure::Failed(_)) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        Err(Failure::WrongUse(_) | Failure::Unequipped(_)) => ExitCode::from(2),
+        Err(Failure::WrongUse(_) | Failure::Unequipped(_) | Failure::InUse(_)) => ExitCode::from(2),
     }
 }

@@ -161,7 +161,7 @@ impl Activity {
                     .map_err(|error| words(&error))
                     .err()
             }
-            ShardResult::Failed { error, cause } => {
+            ShardResult::Failed { error, cause, .. } => {
                 let cause: String = cause.chars().take(LONGEST_CAUSE).collect();
                 let failure = self.client.send_task_failure().task_token(task.token);
                 let sent = failure.error(*error).cause(cause).send().await;

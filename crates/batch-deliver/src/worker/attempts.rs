@@ -36,7 +36,7 @@ pub(crate) trait Attempts: Sync {
                 // The answer has the counts, too.
                 let _ = self.console().emit(&event);
             }
-            ShardResult::Failed { error, cause } => {
+            ShardResult::Failed { error, cause, .. } => {
                 self.console().warn(&format!("the shard has failed: {error}: {cause}"));
             }
         }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::attempts::Attempts;
 use super::from_tables::FromTables;
 use super::plan::Planned;
-use super::shard_result::{CHECKPOINT, STOPPED, ShardResult, UNREADABLE};
+use super::shard_result::{CHECKPOINT, DEAD_LETTERS, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::job::{Job, Kept, Round};
@@ -80,7 +80,7 @@ impl<T: Target> Worker<T> {
         let options = self.options();
         let inputs = vec![input];
         let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
-        let (journal, settled) = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
+        let (journal, settled) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = settled.len();
         let kept = Kept {
             options,
@@ -125,7 +125,7 @@ impl<T: Target> Worker<T> {
             Location::Object { .. } => place.below(&name),
         };
         let opened = DeadLetter::open(&place, &self.job.connection).await;
-        let opened = opened.map_err(|failure| ShardResult::failed("DeadLetters", failure.to_string()))?;
+        let opened = opened.map_err(|failure| ShardResult::unopened(DEAD_LETTERS, &failure))?;
         Ok(Some(opened))
     }
 

@@ -109,7 +109,7 @@ impl Exporter {
             ("--format", self.format.name().to_owned()),
         ];
         let opened = scanning.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
-        let opened = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
+        let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
         let continued = block_in_place(|| scanning.continued(Some(opened), stop));
         let continued = continued.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));

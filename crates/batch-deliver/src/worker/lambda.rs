@@ -33,7 +33,7 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
                 worker.remove_checkpoint(checkpoint).await;
                 Ok(counts)
             }
-            ShardResult::Failed { error, cause } => Err(Diagnostic {
+            ShardResult::Failed { error, cause, .. } => Err(Diagnostic {
                 error_type: error.to_owned(),
                 error_message: cause,
             }),

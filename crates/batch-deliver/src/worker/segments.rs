@@ -52,7 +52,7 @@ impl<T: Target> Worker<T> {
             scanning.journal(place, settings.collect(), Claim::Granted, &job.connection, &job.console)
         });
         let opened = opened.transpose();
-        let opened = opened.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
+        let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
         let entry = Arc::clone(&from.entry);
         let read = scanning.read(opened, dead_letter.is_some(), &stop, move |item| entry(item));

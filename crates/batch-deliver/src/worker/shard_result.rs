@@ -17,6 +17,8 @@ pub(crate) enum ShardResult {
         /// The error name, by which a state machine decides what to do.
         error: &'static str,
         cause: String,
+        /// Whether this worker would fail other shards as well.
+        is_of_worker: bool,
     },
 }
 
@@ -24,7 +26,7 @@ pub(crate) enum ShardResult {
 pub(super) const STOPPED: &str = "Stopped";
 
 /// Dead letters cannot be written.
-const DEAD_LETTERS: &str = "DeadLetters";
+pub(super) const DEAD_LETTERS: &str = "DeadLetters";
 
 /// The worker had to stop, or has lost the shard.
 pub(super) const INTERRUPTED: &str = "Interrupted";
@@ -37,7 +39,22 @@ pub(super) const CHECKPOINT: &str = "Checkpoint";
 
 impl ShardResult {
     pub(super) fn failed(error: &'static str, cause: String) -> Self {
-        Self::Failed { error, cause }
+        let is_of_worker = [STOPPED, DEAD_LETTERS, CHECKPOINT].contains(&error);
+        Self::Failed {
+            error,
+            cause,
+            is_of_worker,
+        }
+    }
+
+    /// The checkpoint or the dead letters of the shard cannot be opened.
+    pub(super) fn unopened(error: &'static str, failure: &Failure) -> Self {
+        Self::Failed {
+            error,
+            cause: failure.to_string(),
+            // The worker that had the shard before may not know yet that it has lost it, and is at work.
+            is_of_worker: !matches!(failure, Failure::InUse(_)),
+        }
     }
 
     /// What was handed out is no shard.
@@ -51,7 +68,7 @@ impl ShardResult {
         // What is named wrongly stays so. Anything else may pass, or be a fault of this machine.
         let error = match failure {
             Failure::WrongUse(_) => UNREADABLE,
-            Failure::Unequipped(_) | Failure::Failed(_) => STOPPED,
+            Failure::Unequipped(_) | Failure::InUse(_) | Failure::Failed(_) => STOPPED,
         };
         Self::failed(error, failure.to_string())
     }
@@ -106,7 +123,11 @@ impl ShardResult {
     /// The cause, if this worker would fail other shards as well.
     pub(super) fn fault_of_worker(&self) -> Option<&str> {
         match self {
-            Self::Failed { error, cause } if [STOPPED, DEAD_LETTERS, CHECKPOINT].contains(error) => Some(cause),
+            Self::Failed {
+                cause,
+                is_of_worker: true,
+                ..
+            } => Some(cause),
             _ => None,
         }
     }

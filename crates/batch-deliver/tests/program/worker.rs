@@ -133,6 +133,23 @@ fn a_worker_whose_machine_cannot_read_a_file_gives_the_shard_back_and_ends() {
     }
 }
 
+/// That worker has lost the shard, and does not know it yet.
+#[test]
+fn a_shard_whose_dead_letters_another_worker_still_has_is_given_back() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..2));
+    let end = items(0..2).len();
+    let letters = folder.path(&format!("dead/a.jsonl@0-{}.jsonl", end - 1));
+    folder.write(&format!("dead/a.jsonl@0-{}.jsonl", end - 1), "");
+    let held = std::fs::File::open(letters).unwrap();
+    held.lock().unwrap();
+    let activity = Activity::new([shard("a.jsonl", 0, end - 1), shard("a.jsonl", 0, end)]);
+    let worker = start(&folder, &activity, 1_000_000, "--dead-letters dead");
+    assert_eq!(activity.answer(), failure("DeadLetters"));
+    assert_eq!(activity.answer().1["delivered"], 2);
+    terminate(worker).expect(130, "is in use by another load");
+}
+
 #[test]
 fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
     let folder = Folder::new();

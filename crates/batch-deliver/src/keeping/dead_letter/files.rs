@@ -56,12 +56,12 @@ impl LetterFiles {
             let opened = Appended::open(path);
             opened.map_err(|error| {
                 let path = path.display();
-                Failure::WrongUse(match error.kind() {
-                    io::ErrorKind::WouldBlock => {
-                        format!("--dead-letter {path} is in use by another load: name another file")
-                    }
-                    _ => format!("--dead-letter {path} cannot be written: {error}"),
-                })
+                match error.kind() {
+                    io::ErrorKind::WouldBlock => Failure::InUse(format!(
+                        "--dead-letter {path} is in use by another load: name another file"
+                    )),
+                    _ => Failure::WrongUse(format!("--dead-letter {path} cannot be written: {error}")),
+                }
             })
         };
         Ok(Self {

@@ -113,7 +113,7 @@ pub(super) fn locked(path: &Path) -> Result<File, Failure> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let unusable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
-    let in_use = || Failure::WrongUse(content::in_use(&name.to_string()));
+    let in_use = || Failure::InUse(content::in_use(&name.to_string()));
     let file = options.open(path).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => {}

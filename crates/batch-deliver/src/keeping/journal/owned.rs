@@ -153,7 +153,7 @@ impl OwnObject {
                 }
             }
         }
-        Err(Failure::WrongUse(content::in_use(&name)))
+        Err(Failure::InUse(content::in_use(&name)))
     }
 
     /// What the current object has, and its tag.
