@@ -1,14 +1,17 @@
 //! All services of a fleet behind one address.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
 
 use crate::http::{Request, Response};
-use crate::shared::Shared;
+use crate::shared::{Shared, operation};
 use crate::worker::KEY;
+
+/// What a heartbeat of a shard is answered that is no longer the worker's.
+const LOST: &str = "TaskTimedOut";
 
 pub(crate) struct Front {
     pub(crate) address: SocketAddr,
@@ -31,7 +34,9 @@ impl Front {
                     if closed.load(SeqCst) {
                         return;
                     }
-                    let (Ok(stream), served) = (stream, &served) else { continue };
+                    let (Ok(stream), served) = (stream, &served) else {
+                        continue;
+                    };
                     scope.spawn(move || serve(&stream, served));
                 }
             });
@@ -64,9 +69,20 @@ impl Drop for Front {
 fn serve(stream: &TcpStream, shared: &Shared) {
     let Some(request) = Request::read(stream) else { return };
     let Some(worker) = worker(&request) else { return };
+    let ended = shared.ledger().ended(worker);
     if let Some(response) = shared.respond(worker, &request) {
-        let _ = write(stream, &response);
+        let is_written = write(stream, &response).is_ok();
+        let is_beat = operation(&request) == "SendTaskHeartbeat";
+        let says_lost = is_beat && String::from_utf8_lossy(&response.2).contains(LOST);
+        if is_written && says_lost && is_read(stream) {
+            shared.ledger().knows_loss(worker, ended);
+        }
     }
+}
+
+/// Whether the program closes the connection by itself, which it does when it has read the answer.
+fn is_read(mut stream: &TcpStream) -> bool {
+    stream.shutdown(Shutdown::Write).is_ok() && matches!(stream.read(&mut [0]), Ok(0))
 }
 
 /// The worker that has signed the request.

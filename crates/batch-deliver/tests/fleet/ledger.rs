@@ -12,8 +12,9 @@ use crate::bucket::Objects;
 use crate::content::{STALE, checkpoint, exported, number, number_of_record, numbers};
 use crate::load::Entry;
 
-/// Calls that a worker may still make after it was told that it has lost its shard: those in flight, and those that are being made.
-const CALLS_AFTER_LOSS: u32 = 6;
+/// Calls that a worker may still make after it has read that it has lost its shard: those in flight, and those that are being made. On a
+/// busy machine its threads come to the news in any order, so it is generous.
+const CALLS_AFTER_LOSS: u32 = 12;
 
 /// Heartbeats in a row without an answer after which a worker must stop: their time is over.
 const MISSED: usize = 3;
@@ -45,8 +46,12 @@ pub(crate) struct Ledger {
     pub(crate) is_in_doubt: bool,
     /// The heartbeats of each worker since it has last had an answer, by the ids of their calls.
     unheard: HashMap<usize, HashSet<String>>,
-    /// Calls since a worker was told that it has lost its shard.
+    /// The workers that were told that they have lost their shard, whether they have read it or not.
+    told: HashSet<usize>,
+    /// Calls since a worker has read that.
     since_loss: HashMap<usize, u32>,
+    /// How many shards each worker has ended.
+    ended: HashMap<usize, usize>,
     pub(crate) violations: Vec<String>,
 }
 
@@ -73,7 +78,9 @@ impl Ledger {
             sent: HashMap::new(),
             is_in_doubt: false,
             unheard: HashMap::new(),
+            told: HashSet::new(),
             since_loss: HashMap::new(),
+            ended: HashMap::new(),
             violations: Vec::new(),
         }
     }
@@ -198,7 +205,7 @@ impl Ledger {
 
     /// A worker says that it had to stop. What it has delivered is in the checkpoint then, if it knows of it.
     pub(crate) fn says_interrupted(&mut self, worker: usize, shard: usize) {
-        let is_told = self.since_loss.contains_key(&worker);
+        let is_told = self.told.contains(&worker);
         let Some(settled) = &self.shards[shard].settled else {
             return;
         };
@@ -222,13 +229,27 @@ impl Ledger {
         }
     }
 
-    /// A worker was told that it has lost the shard, or has come to an end with it.
+    /// A worker is told that it has lost the shard.
     pub(crate) fn loses_shard(&mut self, worker: usize) {
-        self.since_loss.entry(worker).or_default();
+        self.told.insert(worker);
+    }
+
+    /// A worker has read that it has lost the shard that it had when it had ended so many.
+    pub(crate) fn knows_loss(&mut self, worker: usize, ended: usize) {
+        if self.ended(worker) == ended {
+            self.since_loss.entry(worker).or_default();
+        }
     }
 
     pub(crate) fn ends_shard(&mut self, worker: usize) {
+        self.told.remove(&worker);
         self.since_loss.remove(&worker);
+        *self.ended.entry(worker).or_default() += 1;
+    }
+
+    /// How many shards the worker has ended.
+    pub(crate) fn ended(&self, worker: usize) -> usize {
+        self.ended.get(&worker).copied().unwrap_or_default()
     }
 
     /// A scan has returned these entries of a segment.

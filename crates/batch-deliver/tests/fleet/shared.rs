@@ -295,7 +295,7 @@ fn service(request: &Request) -> Service {
     }
 }
 
-fn operation(request: &Request) -> &str {
+pub(crate) fn operation(request: &Request) -> &str {
     let target = request.header("x-amz-target").unwrap_or_default();
     target.split_once('.').map_or("", |(_, operation)| operation)
 }
