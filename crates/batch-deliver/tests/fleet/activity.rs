@@ -54,7 +54,10 @@ enum Phase {
         last_beat: Duration,
     },
     /// It was delivered by this worker.
-    Done(usize),
+    Done {
+        worker: usize,
+        at: Duration,
+    },
     GivenUp(String),
 }
 
@@ -121,10 +124,10 @@ impl Activity {
         given_up.collect()
     }
 
-    /// The worker that has delivered the shard.
-    pub(crate) fn done_by(&self, shard: usize) -> Option<usize> {
+    /// The worker that has delivered the shard, and when it has said so.
+    pub(crate) fn done_by(&self, shard: usize) -> Option<(usize, Duration)> {
         match self.state().shards[shard].phase {
-            Phase::Done(worker) => Some(worker),
+            Phase::Done { worker, at } => Some((worker, at)),
             _ => None,
         }
     }
@@ -171,7 +174,7 @@ impl Activity {
         }
         match operation {
             "SendTaskHeartbeat" => shard.phase = Phase::HandedOut { token, last_beat: now },
-            "SendTaskSuccess" => shard.phase = Phase::Done(worker),
+            "SendTaskSuccess" => shard.phase = Phase::Done { worker, at: now },
             _ => {
                 let error = body["error"].as_str().unwrap_or_default();
                 let why = format!("{error}: {}", body["cause"].as_str().unwrap_or_default());
@@ -227,7 +230,7 @@ impl State {
 
 impl Shard {
     fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Done(_) | Phase::GivenUp(_))
+        matches!(self.phase, Phase::Done { .. } | Phase::GivenUp(_))
     }
 
     fn fail(&mut self, now: Duration, is_retried: bool, why: String) {

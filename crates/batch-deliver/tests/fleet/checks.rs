@@ -121,10 +121,13 @@ impl Fleet {
     fn check_checkpoints(&self, standing: &[usize]) -> Result<(), String> {
         let shared = self.shared();
         for shard in standing {
-            let Some(worker) = shared.activity.done_by(*shard) else {
+            let Some((worker, done)) = shared.activity.done_by(*shard) else {
                 continue;
             };
-            let could = !shared.workers.was_killed(worker) && shared.workers.all()[worker].cut.is_none();
+            let had_storage = shared.workers.all()[worker]
+                .had_no_storage_until
+                .is_none_or(|until| until < done);
+            let could = !shared.workers.was_killed(worker) && had_storage;
             let is_excused = [&shared.overlapping, &shared.unheard_answers]
                 .iter()
                 .any(|shards| shards.lock().unwrap().contains(shard));

@@ -108,6 +108,9 @@ impl Shared {
         }) = fault
         {
             let until = self.clock.now() + time;
+            if service == Service::Storage {
+                self.workers.all()[worker].had_no_storage_until = Some(until);
+            }
             self.workers.all()[worker].cut = Some(Cut {
                 service,
                 until,
@@ -233,6 +236,10 @@ impl Shared {
         }
         if operation != "SendTaskHeartbeat" {
             self.ledger().ends_shard(worker);
+        }
+        if operation == "GetActivityTask" {
+            // A worker asks for a shard when it has let go of the last one, whether its answer has arrived or not.
+            self.held.lock().unwrap().retain(|(holder, _)| *holder != worker);
         }
         let (status, answer, said) = self.activity.answer(worker, operation, &body);
         if is_heard {

@@ -22,6 +22,8 @@ pub(crate) struct Worker {
     pub(crate) is_frozen: bool,
     /// Until when it is cut off from which service, and whether what it sends arrives.
     pub(crate) cut: Option<Cut>,
+    /// Until when it was cut off from S3 for the last time.
+    pub(crate) had_no_storage_until: Option<Duration>,
     status: Option<ExitStatus>,
 }
 
@@ -70,6 +72,7 @@ impl Workers {
             is_terminated: false,
             is_frozen: false,
             cut: None,
+            had_no_storage_until: None,
             status: None,
         });
         number
