@@ -8,6 +8,7 @@ use std::io::{self, Read};
 pub(crate) const UNREACHABLE: io::ErrorKind = io::ErrorKind::NotConnected;
 
 /// The kind of error of an input that this worker may not read: either the input or the worker has the wrong permissions.
+#[cfg(any(feature = "distributed", feature = "s3"))]
 pub(crate) const DENIED: io::ErrorKind = io::ErrorKind::PermissionDenied;
 
 /// Whether the system could not read a file that is there, as with a stale handle of a network file system, a disk that fails or a
