@@ -255,6 +255,9 @@ impl Fleet {
             }
             for worker in &mut running {
                 if shared.workers.has_ended(*worker) {
+                    if !shared.workers.may_have_ended(*worker) {
+                        return Err(format!("worker {worker} has ended by itself"));
+                    }
                     *worker = self.start(&arguments, Skew::None);
                 }
             }

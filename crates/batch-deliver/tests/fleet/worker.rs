@@ -107,6 +107,12 @@ impl Workers {
         self.all()[number].status().is_some()
     }
 
+    /// Whether its end has a cause: it was killed, told to stop, or cut off from a service, which it takes for a fault of its own.
+    pub(crate) fn may_have_ended(&self, number: usize) -> bool {
+        let worker = &self.all()[number];
+        worker.is_killed || worker.is_terminated || worker.cut.is_some()
+    }
+
     pub(crate) fn freeze(&self, number: usize) {
         self.all()[number].signal("-STOP");
         self.all()[number].is_frozen = true;
