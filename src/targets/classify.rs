@@ -28,7 +28,7 @@ use super::{Answer, Fault, Rejection, Verdict};
 ///
 /// It knows the codes that all AWS services share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS, EventBridge,
 /// CloudWatch and CloudWatch Logs. With an unknown code, a status of 4xx is [disputed](Answer::Disputed), and any other status rejects
-/// the entries. The wait that the answer names by `x-amz-retry-after` or `Retry-After` is in the [fault](Fault::named_wait).
+/// the entries. The wait that the answer names by `x-amz-retry-after` or `Retry-After` is in the [fault](Fault::retry_after).
 ///
 /// Make the call without retries of the SDK and with the interceptor [`Transmission`](super::Transmission), which
 /// distinguishes a call that was never sent from one whose answer is lost:

@@ -43,7 +43,7 @@ const WINDOW: usize = 1_000;
 /// handed back releases its message when it is dropped.
 ///
 /// # What it promises
-/// - **No message is lost.** A message is deleted only after its ticket was [settled](super::Ticket::settled). Whatever ends before
+/// - **No message is lost.** A message is deleted only after its ticket was [settled](super::Ticket::settle). Whatever ends before
 ///   that, a task, the process, a connection, leaves it in the queue.
 /// - **A message is kept hidden** from its receipt to its deletion, also while it waits in memory and while its deletion is throttled:
 ///   its visibility timeout is renewed at half of its time, in calls of ten. SQS hides a message for twelve hours at most. Then
