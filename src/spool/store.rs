@@ -8,54 +8,22 @@
 //! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
 //! the process is killed; `okaywal` and `yaque` have not been released since 2023.
 
+mod database;
+mod rows;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
+pub(super) use self::database::Totals;
+use self::database::{FILE, LOG, known_totals, open, open_or_create};
+pub(super) use self::rows::{Kind, StoredEntry, cost};
+use self::rows::{first, length, read, removed, signed, unsigned};
 use super::error::SpoolError;
 use super::location::Location;
 use super::reserve::Reserve;
-
-/// The file of the entries.
-const FILE: &str = "spool.sqlite3";
-
-/// The log of changes that are not in it yet.
-const LOG: &str = "spool.sqlite3-wal";
-
-/// Tells the file from other files of SQLite: `spol`.
-const APPLICATION: i32 = 0x7370_6f6c;
-
-/// The version of the tables.
-const FORMAT: i32 = 1;
-
-/// Before the tables: pages as large as those of memory and of file systems; a cache of 2 MiB; a log that is cut to 4 MiB after each
-/// time that it was longer; on macOS a sync that reaches the device; and commits that do not wait for it until they are to.
-const SETTINGS: &str = "
-    PRAGMA page_size = 4096;
-    PRAGMA auto_vacuum = INCREMENTAL;
-    PRAGMA journal_mode = WAL;
-    PRAGMA journal_size_limit = 4194304;
-    PRAGMA cache_size = -2048;
-    PRAGMA fullfsync = ON;
-    PRAGMA synchronous = NORMAL;
-";
-
-const TABLES: &str = "
-    CREATE TABLE entries (number INTEGER PRIMARY KEY, spooled_at INTEGER NOT NULL, entry TEXT NOT NULL);
-    CREATE TABLE refused (number INTEGER PRIMARY KEY, spooled_at INTEGER NOT NULL, entry TEXT NOT NULL, cause TEXT NOT NULL);
-    CREATE TABLE totals (next INTEGER NOT NULL, entries INTEGER NOT NULL, refused INTEGER NOT NULL, bytes INTEGER NOT NULL);
-    INSERT INTO totals VALUES (0, 0, 0, 0);
-";
-
-const PAGE: u64 = 4_096;
-
-/// What a row takes besides its text: number, time, lengths and its place in the page.
-const ROW: u64 = 20;
-
-/// What a row may take in a page. The rest of a longer one has pages of its own.
-const LONGEST_IN_PAGE: u64 = PAGE - 35;
 
 /// Free pages that are kept for later entries, 4 MiB.
 const SPARE_PAGES: i64 = 1_024;
@@ -66,35 +34,12 @@ const GIVEN_BACK: i64 = 1_024;
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
 
-/// What an entry with a text of this length takes on disk.
-pub(super) fn cost(length: usize) -> u64 {
-    let bytes = length as u64 + ROW;
-    if bytes <= LONGEST_IN_PAGE {
-        // As many as fit share a page.
-        PAGE / (PAGE / bytes)
-    } else {
-        // At least an eighth of a page stays in the page of the row.
-        bytes.next_multiple_of(PAGE) + PAGE / 8
-    }
-}
-
 /// An entry that is new.
 #[derive(Debug)]
 pub(super) struct NewEntry {
     /// Milliseconds since 1970.
     pub(super) spooled_at: i64,
     pub(super) json: String,
-}
-
-/// An entry of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StoredEntry {
-    pub(super) number: u64,
-    pub(super) spooled_at: i64,
-    /// Its JSON. A device may have changed it since.
-    pub(super) json: Vec<u8>,
-    /// Why it was refused, if it was.
-    pub(super) cause: Option<String>,
 }
 
 /// An entry that was refused for good.
@@ -104,17 +49,6 @@ pub(super) struct Refusal {
     pub(super) cause: String,
 }
 
-/// What is in the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    /// The number of the next entry.
-    pub(super) next: u64,
-    pub(super) entries: u64,
-    pub(super) refused: u64,
-    /// What all of them take.
-    pub(super) bytes: u64,
-}
-
 /// Changes that are made together.
 #[derive(Debug, Default)]
 pub(super) struct Change {
@@ -122,13 +56,6 @@ pub(super) struct Change {
     pub(super) refusals: Vec<Refusal>,
     /// All entries before this number are removed.
     pub(super) settled_until: u64,
-}
-
-/// Which entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Waiting,
-    Refused,
 }
 
 /// The only connection that writes to the file.
@@ -434,127 +361,6 @@ pub(super) fn is_there(folder: &Path) -> bool {
     folder.join(FILE).is_file()
 }
 
-fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
-    // One that looks at the file holds up the one that writes, and the other way round, for moments.
-    connection.busy_timeout(Duration::from_secs(5))?;
-    Ok(connection)
-}
-
-fn open_or_create(folder: &Path) -> rusqlite::Result<Connection> {
-    let connection = open(folder, OpenFlags::default())?;
-    let version = version(&connection)?;
-    let is_empty = version == (0, 0) && schema_entries(&connection)? == 0;
-    // The settings change a file, and one of others stays as it is.
-    if is_empty || version == (APPLICATION, FORMAT) {
-        connection.execute_batch(SETTINGS)?;
-    }
-    if is_empty {
-        create(&connection)?;
-    }
-    Ok(connection)
-}
-
-fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(&format!(
-        "BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; COMMIT;"
-    ))
-}
-
-/// The application that the file belongs to, and the version of its tables.
-fn version(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
-    let application = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    Ok((application, version))
-}
-
-fn schema_entries(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-}
-
-/// The totals of a file of the known format.
-fn known_totals(folder: &Path, connection: &Connection) -> Result<Totals, SpoolError> {
-    if version(connection).map_err(|error| failure(folder, error))? != (APPLICATION, FORMAT) {
-        return Err(SpoolError::Unknown {
-            folder: folder.to_owned(),
-        });
-    }
-    let totals = connection.query_row("SELECT next, entries, refused, bytes FROM totals", [], |row| {
-        Ok(Totals {
-            next: unsigned(row.get(0)?),
-            entries: unsigned(row.get(1)?),
-            refused: unsigned(row.get(2)?),
-            bytes: unsigned(row.get(3)?),
-        })
-    });
-    totals.map_err(|error| failure(folder, error))
-}
-
-fn first(connection: &Connection) -> rusqlite::Result<Option<(u64, i64)>> {
-    let mut first = connection.prepare("SELECT number, spooled_at FROM entries ORDER BY number LIMIT 1")?;
-    let mut rows = first.query([])?;
-    rows.next()?
-        .map(|row| Ok((unsigned(row.get(0)?), row.get(1)?)))
-        .transpose()
-}
-
-fn read(
-    connection: &Connection,
-    kind: Kind,
-    from: u64,
-    end: u64,
-    entries: usize,
-    bytes: usize,
-) -> rusqlite::Result<Vec<StoredEntry>> {
-    let mut select = connection.prepare(match kind {
-        Kind::Waiting => {
-            "SELECT number, spooled_at, entry, NULL FROM entries WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3"
-        }
-        Kind::Refused => {
-            "SELECT number, spooled_at, entry, cause FROM refused WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3"
-        }
-    })?;
-    let mut rows = select.query([signed(from), signed(end), signed(entries as u64)])?;
-    let (mut read, mut left) = (Vec::new(), bytes);
-    while left > 0
-        && let Some(row) = rows.next()?
-    {
-        let entry = StoredEntry {
-            number: unsigned(row.get(0)?),
-            spooled_at: row.get(1)?,
-            json: row.get_ref(2)?.as_bytes()?.to_vec(),
-            cause: row.get(3)?,
-        };
-        left = left.saturating_sub(entry.json.len());
-        read.push(entry);
-    }
-    Ok(read)
-}
-
-/// Removes the entries of one kind before this number. Returns how many they were, and what they took.
-fn removed(transaction: &Transaction<'_>, kind: Kind, until: u64) -> rusqlite::Result<(u64, u64)> {
-    let (lengths, delete) = match kind {
-        Kind::Waiting => (
-            "SELECT octet_length(entry) FROM entries WHERE number < ?1",
-            "DELETE FROM entries WHERE number < ?1",
-        ),
-        Kind::Refused => (
-            "SELECT octet_length(entry) + octet_length(cause) FROM refused WHERE number < ?1",
-            "DELETE FROM refused WHERE number < ?1",
-        ),
-    };
-    let mut bytes = 0;
-    {
-        let mut lengths = transaction.prepare(lengths)?;
-        let mut rows = lengths.query([signed(until)])?;
-        while let Some(row) = rows.next()? {
-            bytes += cost(length(row.get(0)?));
-        }
-    }
-    let removed = transaction.execute(delete, [signed(until)])?;
-    Ok((removed as u64, bytes))
-}
-
 /// Whether the disk may be full. Some file systems have an I/O error then.
 fn is_without_space(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
@@ -563,20 +369,6 @@ fn is_without_space(error: &rusqlite::Error) -> bool {
 
 fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
     SpoolError::storage(folder, error)
-}
-
-/// SQLite has no unsigned numbers. Those of entries are counted from 0, so none is ever too large.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Not all versions of the database's crate read a length as one.
-fn length(bytes: i64) -> usize {
-    usize::try_from(bytes).unwrap_or(0)
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 #[cfg(test)]
