@@ -3,6 +3,7 @@
 The emulators come from npm, Maven and PyPI into the cache, once, and listen until they are closed.
 """
 
+import argparse
 import http.client
 import json
 import os
@@ -38,6 +39,26 @@ def close_when_told():
 
 class Missing(Exception):
     """An emulator cannot be had on this machine."""
+
+
+def arguments(cases):
+    """What both comparisons are given: the simulator, a seed, and how many cases."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("simulator")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=cases)
+    return parser.parse_args()
+
+
+def started(stack, simulator, kinds):
+    """The simulator, and those emulators that can be had on this machine, until the stack is closed."""
+    systems = [stack.enter_context(Simulator(simulator))]
+    for start in kinds:
+        try:
+            systems.append(stack.enter_context(start()))
+        except Missing as reason:
+            print(f"skipped: {start.__name__}: {reason}")
+    return systems
 
 
 def fetched(name, fill):

@@ -6,7 +6,6 @@ SIMULATOR is the program `parity` of this folder. Fails if an answer differs tha
 it lists is gone. An emulator that answers differently takes no further part in that case.
 """
 
-import argparse
 import contextlib
 import json
 import random
@@ -422,19 +421,10 @@ def run(systems, differences, seed, cases):
 
 def main():
     emulators.close_when_told()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("simulator")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=500)
-    arguments = parser.parse_args()
+    arguments = emulators.arguments(cases=500)
     differences = Differences(emulators.HERE / "differences_queues.tsv")
     with contextlib.ExitStack() as stack:
-        systems = [System(stack.enter_context(emulators.Simulator(arguments.simulator)))]
-        for start in EMULATORS:
-            try:
-                systems.append(System(stack.enter_context(start())))
-            except emulators.Missing as reason:
-                print(f"skipped: {start.__name__}: {reason}")
+        systems = [System(system) for system in emulators.started(stack, arguments.simulator, EMULATORS)]
         if len(systems) == 1:
             return 0
         cases = run(systems, differences, arguments.seed, arguments.cases)

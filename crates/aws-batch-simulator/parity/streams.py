@@ -6,7 +6,6 @@ SIMULATOR is the program `parity` of this folder. Fails if an answer differs tha
 it lists is gone. At the end 16 calls at the same time put 10,000 records, which are counted.
 """
 
-import argparse
 import base64
 import contextlib
 import itertools
@@ -249,19 +248,10 @@ def lost(system):
 
 def main():
     emulators.close_when_told()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("simulator")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=300)
-    arguments = parser.parse_args()
+    arguments = emulators.arguments(cases=300)
     differences = Differences(emulators.HERE / "differences_streams.tsv")
     with contextlib.ExitStack() as stack:
-        systems = [System(stack.enter_context(emulators.Simulator(arguments.simulator)))]
-        for start in EMULATORS:
-            try:
-                systems.append(System(stack.enter_context(start())))
-            except emulators.Missing as reason:
-                print(f"skipped: {start.__name__}: {reason}")
+        systems = [System(system) for system in emulators.started(stack, arguments.simulator, EMULATORS)]
         if len(systems) == 1:
             return 0
         cases = Cases(systems, differences, arguments.seed)
