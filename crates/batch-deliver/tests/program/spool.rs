@@ -1,6 +1,8 @@
 //! Folders of spools that are looked into and emptied.
 
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::time::Duration;
 
 use aws_batch_delivery::spool::{Spool, SpoolOptions};
@@ -9,6 +11,8 @@ use aws_batch_delivery::{Delivery, InvalidEntry};
 use serde_json::{Value, json};
 
 use crate::program::Folder;
+#[cfg(target_os = "linux")]
+use crate::program::Run;
 
 /// Refuses the entries whose number is odd, and has no queue for the others.
 struct Nowhere;
@@ -101,6 +105,37 @@ async fn entries_stay_in_the_spool_if_their_file_cannot_be_written() {
     let written = folder.run("spool orders --to -");
     written.expect(0, "5 entries moved");
     assert_eq!(ids(&written.stdout), [0, 2, 4, 6, 8]);
+}
+
+/// A limit for files stands for a disk that becomes full in the middle of a line.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_found_no_space_is_taken_back_and_moved_later() {
+    // Larger than the files of the spool, which have the same limit.
+    let earlier = "\"earlier\"\n".repeat(400_000);
+    let kilobytes = earlier.len() / 1_024 + 8;
+    let folder = Folder::new();
+    folder.write("left.jsonl", &earlier);
+    spooled(&folder.path("orders"), 1_000).await.close().await.unwrap();
+    let program = env!("CARGO_BIN_EXE_batch-deliver");
+    let script = format!("trap '' XFSZ; ulimit -f {kilobytes}; exec {program} spool orders --to left.jsonl");
+    let limited = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(folder.path(""))
+        .output();
+    Run::from(limited.unwrap()).expect(1, "left.jsonl cannot be written");
+    assert!(
+        folder.read("left.jsonl") == earlier,
+        "what the spool still has is in the file"
+    );
+    folder
+        .run("spool orders --to left.jsonl")
+        .expect(0, "500 entries moved");
+    let moved = folder.read("left.jsonl");
+    assert_eq!(
+        ids(moved.strip_prefix(&earlier).unwrap()),
+        (0..1_000).step_by(2).collect::<Vec<_>>()
+    );
 }
 
 #[test]
