@@ -12,7 +12,7 @@ const MIN_GAP_TRIPS: f64 = 2.0;
 const MAX_GAP: f64 = 1.0;
 
 /// The attempts during an outage: single entries, ever more rarely. It is one of throttles: calls without an answer tell nothing of the
-/// capacity, and the engine's circuit breaker looks after them.
+/// capacity, and the engine's circuit breaker tests when they have one again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outage {
     pub(super) since: f64,
