@@ -37,14 +37,14 @@ impl Location {
         &self.folder
     }
 
-    /// Locks the folder for one spool, until the file is closed.
-    pub(super) fn lock(&self) -> Result<File, SpoolError> {
+    /// Locks the folder for one spool.
+    pub(super) fn lock(&self) -> Result<FolderLock, SpoolError> {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         let lock = options.open(self.folder.join(LOCK));
         let lock = lock.map_err(|error| SpoolError::storage(&self.folder, error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(lock),
+            Ok(()) => Ok(FolderLock(lock)),
             Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
                 folder: self.folder.clone(),
             }),
@@ -75,6 +75,17 @@ impl Location {
     }
 }
 
+/// Keeps the folder locked until it is dropped.
+#[derive(Debug)]
+pub(super) struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // To close the file does not suffice: a child process has a copy of it between its fork and its exec, and the lock with it.
+        let _closed_unlocks_it_later = self.0.unlock();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tempfile::tempdir;
@@ -91,5 +102,16 @@ mod tests {
         let again = Location::create(&folder).unwrap();
         assert_eq!(again.existed, folder);
         again.sync().unwrap();
+    }
+
+    #[test]
+    fn a_copy_of_the_file_in_a_child_process_keeps_no_folder_locked() {
+        let temporary = tempdir().unwrap();
+        let location = Location::create(temporary.path()).unwrap();
+        let lock = location.lock().unwrap();
+        let _copy = lock.0.try_clone().unwrap();
+        assert!(matches!(location.lock(), Err(SpoolError::InUse { .. })));
+        drop(lock);
+        location.lock().unwrap();
     }
 }

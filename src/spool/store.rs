@@ -22,7 +22,7 @@ use self::database::{FILE, LOG, known_totals, open, open_or_create};
 pub(super) use self::rows::{Kind, StoredEntry, cost};
 use self::rows::{first, length, read, removed, signed, unsigned};
 use super::error::SpoolError;
-use super::location::Location;
+use super::location::{FolderLock, Location};
 use super::reserve::Reserve;
 
 /// Free pages that are kept for later entries, 4 MiB.
@@ -69,8 +69,7 @@ pub(super) struct Store {
     /// Whether a commit waits for the device.
     is_durable: bool,
     reserve: Reserve,
-    /// Unlocks the folder when it is closed.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl Store {
