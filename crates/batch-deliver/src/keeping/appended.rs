@@ -3,19 +3,51 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A file that grows by whole lines, of one process at a time. Only its owner may read a new one.
 #[derive(Debug)]
 pub(super) struct Appended {
-    path: PathBuf,
-    file: File,
+    opened: Arc<OpenedFile>,
     /// Bytes of whole lines.
     length: u64,
     /// Bytes of whole lines before the last one.
     before: u64,
     is_new: bool,
-    /// Whether the name of a new file is on the disk.
-    is_named: bool,
+}
+
+/// A file that can be synced while it is written.
+#[derive(Debug)]
+pub(super) struct OpenedFile {
+    path: PathBuf,
+    file: File,
+    /// Whether the name of the file is known to be on the disk.
+    is_named: AtomicBool,
+}
+
+impl OpenedFile {
+    /// Returns when what was written cannot be lost, and neither can the name of the file, which may be new.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        // What is no file on a disk, such as a pipe, cannot be synced.
+        if self.file.metadata()?.is_file() {
+            self.file.sync_data()?;
+            if !self.is_named.load(Relaxed) {
+                sync_folder_of(&self.path)?;
+                self.is_named.store(true, Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads it from its begin, unless it is no file on a disk.
+    fn from_its_begin(&self) -> io::Result<Option<BufReader<&File>>> {
+        if !self.file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        (&self.file).rewind()?;
+        Ok(Some(BufReader::new(&self.file)))
+    }
 }
 
 impl Appended {
@@ -26,10 +58,13 @@ impl Appended {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let is_new = !path.exists();
         let mut file = options.read(true).open(path)?;
-        // Two loads would truncate each other's lines.
-        file.try_lock()?;
-        let mut length = file.metadata()?.len();
-        if file.metadata()?.is_file() && length > 0 {
+        let metadata = file.metadata()?;
+        // Two loads would truncate each other's lines. A device such as /dev/null is for all.
+        if metadata.is_file() {
+            file.try_lock()?;
+        }
+        let mut length = metadata.len();
+        if metadata.is_file() && length > 0 {
             let mut last = [0];
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)?;
@@ -39,14 +74,22 @@ impl Appended {
                 length += 1;
             }
         }
-        Ok(Self {
+        let opened = OpenedFile {
             path: path.to_owned(),
             file,
+            is_named: AtomicBool::new(false),
+        };
+        Ok(Self {
+            opened: Arc::new(opened),
             length,
             before: length,
             is_new,
-            is_named: false,
         })
+    }
+
+    /// The file, for syncs beside its writes.
+    pub(super) fn opened(&self) -> &Arc<OpenedFile> {
+        &self.opened
     }
 
     /// Bytes of whole lines.
@@ -62,7 +105,7 @@ impl Appended {
     /// Writes whole lines.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         self.before = self.length;
-        match self.file.write_all(lines) {
+        match (&self.opened.file).write_all(lines) {
             Ok(()) => {
                 self.length += lines.len() as u64;
                 Ok(())
@@ -83,57 +126,45 @@ impl Appended {
     /// Removes what stands behind these bytes.
     pub(super) fn take_back(&mut self, length: u64) {
         self.length = length;
-        let _ = self.file.set_len(length);
+        let _ = self.opened.file.set_len(length);
     }
 
-    /// Returns when what was written cannot be lost, and neither can the name of a new file.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        // What is no file on a disk, such as a pipe, cannot be synced.
-        if self.file.metadata()?.is_file() {
-            self.file.sync_data()?;
-            if self.is_new && !self.is_named {
-                sync_folder_of(&self.path)?;
-                self.is_named = true;
-            }
+    /// Removes the causes that have no entry. A load that is killed between two writes leaves one, and a loss of power several. A file
+    /// of entries that is empty was moved away, unless it never had one.
+    pub(super) fn remove_those_without(&mut self, entries: &Self) -> io::Result<()> {
+        let (entries, _) = entries.lines(0)?;
+        let (causes, length) = self.lines(entries)?;
+        if causes > entries && (entries > 0 || causes == 1) {
+            self.length = length;
+            self.opened.file.set_len(length)?;
         }
         Ok(())
     }
 
-    /// Removes the last cause if it has no entry, because a load was killed between the two writes.
-    pub(super) fn remove_last_without(&mut self, entries: &mut Self) -> io::Result<()> {
-        let (causes, last) = self.lines()?;
-        let (entries, _) = entries.lines()?;
-        if causes == entries + 1 {
-            self.length = last;
-            self.file.set_len(last)?;
-        }
-        Ok(())
-    }
-
-    /// The number of lines, and the position of the last one.
-    fn lines(&mut self) -> io::Result<(u64, u64)> {
-        let (mut lines, mut last, mut next) = (0, 0, 0);
-        if !self.file.metadata()?.is_file() {
-            return Ok((lines, last));
-        }
-        self.file.rewind()?;
-        let mut reader = BufReader::new(&self.file);
+    /// The number of lines, and how many bytes the first ones of them have.
+    fn lines(&self, first: u64) -> io::Result<(u64, u64)> {
+        let (mut lines, mut bytes) = (0, 0);
+        let Some(mut reader) = self.opened.from_its_begin()? else {
+            return Ok((lines, bytes));
+        };
         loop {
             let length = reader.skip_until(b'\n')? as u64;
             if length == 0 {
-                return Ok((lines, last));
+                return Ok((lines, bytes));
             }
-            (lines, last, next) = (lines + 1, next, next + length);
+            if lines < first {
+                bytes += length;
+            }
+            lines += 1;
         }
     }
 
     /// What this finds in the first line in which it finds something.
-    pub(super) fn first<T>(&mut self, found: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
-        if !self.file.metadata()?.is_file() {
+    pub(super) fn first<T>(&self, found: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+        let Some(reader) = self.opened.from_its_begin()? else {
             return Ok(None);
-        }
-        self.file.rewind()?;
-        for line in BufReader::new(&self.file).split(b'\n') {
+        };
+        for line in reader.split(b'\n') {
             if let Some(found) = found(&line?) {
                 return Ok(Some(found));
             }
@@ -143,7 +174,7 @@ impl Appended {
 
     pub(super) fn remove_if_new_and_empty(&self) {
         if self.is_new && self.length == 0 {
-            let _ = fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.opened.path);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::appended::Appended;
+use super::group_sync::{GroupSync, Unsynced};
 use crate::outcome::Failure;
 
 /// A file of records whose condition did not hold, in the form of their input. Rows of CSV become DynamoDB JSON.
@@ -12,6 +13,7 @@ use crate::outcome::Failure;
 pub(crate) struct FailedConditions {
     path: PathBuf,
     file: Mutex<Appended>,
+    sync: Arc<GroupSync>,
     /// The error after which the delivery ends.
     error: OnceLock<io::Error>,
 }
@@ -28,24 +30,28 @@ impl FailedConditions {
         })?;
         Ok(Self {
             path: path.to_owned(),
+            sync: Arc::new(GroupSync::new(vec![Arc::clone(file.opened())])),
             file: Mutex::new(file),
             error: OnceLock::new(),
         })
     }
 
     /// Appends a record as a line.
-    pub(super) fn write(&self, text: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&self, text: &[u8]) -> io::Result<Unsynced> {
         let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write(text);
-        written.map_err(|error| {
-            let kind = error.kind();
-            self.error.get_or_init(|| error);
-            kind.into()
-        })
+        match written {
+            Ok(()) => Ok(self.sync.written()),
+            Err(error) => {
+                let kind = error.kind();
+                self.error.get_or_init(|| error);
+                Err(kind.into())
+            }
+        }
     }
 
     /// Why records are missing in the file, if any are.
     pub(crate) fn error(&self) -> Option<String> {
-        let error = self.error.get()?;
+        let error = self.error.get().or(self.sync.error())?;
         let path = self.path.display();
         Some(format!(
             "{path} can no longer be written, so the delivery was stopped: {error}"

@@ -6,6 +6,7 @@ mod bad_lines;
 mod dead_letter;
 mod entries;
 mod failed_conditions;
+mod group_sync;
 mod handed_back;
 mod journal;
 mod location;

@@ -63,7 +63,7 @@ impl SafeLines for MovedLines {
     fn make_safe(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Place::File(file, safe) => {
-                if let Err(error) = file.sync() {
+                if let Err(error) = file.opened().sync() {
                     file.take_back(*safe);
                     return Err(error);
                 }

@@ -128,8 +128,10 @@ impl Settling {
 
     /// Writes a record whose condition did not hold. If that fails, the delivery stops.
     async fn settle_failed(&self, origin: &Origin, failed: &FailedConditions) {
-        let written = origin.text.as_deref().map_or(Ok(()), |text| failed.write(text));
-        self.stored(origin, written.map(|()| HandedOver::Stored)).await;
+        match &origin.text {
+            Some(text) => drop(self.stored(origin, failed.write(text).map(HandedOver::Written)).await),
+            None => self.settle(origin),
+        }
     }
 
     /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.

@@ -23,16 +23,20 @@ pub(crate) enum Fails {
     Full,
     /// The process is killed, within a write or after another operation.
     Torn,
+    /// The machine loses its power after the operation, and files lose what was not synced. Each second time the journal does not: the
+    /// system writes files for itself, in any order.
+    Power,
 }
 
 impl Fails {
-    pub(crate) const ALL: [Self; 3] = [Self::Error, Self::Full, Self::Torn];
+    pub(crate) const ALL: [Self; 4] = [Self::Error, Self::Full, Self::Torn, Self::Power];
 
     fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Full => "full",
             Self::Torn => "torn",
+            Self::Power => "power",
         }
     }
 }
@@ -47,6 +51,14 @@ pub(crate) enum Use {
 }
 
 impl Use {
+    /// What stands in the path of its journal.
+    fn journal(self) -> &'static str {
+        match self {
+            Self::Command(_) => "state",
+            Self::Worker { .. } => "checkpoints",
+        }
+    }
+
     /// Runs it, and returns whether it came to its end.
     pub(crate) fn run(self, folder: &Folder, served: &Served, set: impl FnOnce(&mut Command)) -> (bool, Run) {
         match self {
@@ -98,7 +110,7 @@ fn library() -> &'static Path {
         let compiled = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .args([&library, &source])
-            .arg("-ldl")
+            .args(["-ldl", "-pthread"])
             .status();
         assert!(compiled.unwrap().success(), "{} cannot be compiled", source.display());
         library
@@ -110,12 +122,14 @@ fn library() -> &'static Path {
 pub(crate) fn failing(used: Use, folder: &Folder, served: &Served, number: u32, fails: Fails) -> (bool, Run, bool) {
     let marks = tempfile::tempdir().unwrap();
     let mark = marks.path().join("mark");
+    let keeps = if number.is_multiple_of(2) { "" } else { used.journal() };
     let (has_ended, run) = used.run(folder, served, |command| {
         command
             .env("LD_PRELOAD", library())
             .env("FAIL_FOLDER", folder.path("any").parent().unwrap())
             .env("FAIL_AT", number.to_string())
             .env("FAIL_HOW", fails.name())
+            .env("FAIL_KEEPS", keeps)
             .env("FAIL_MARK", &mark);
     });
     (has_ended, run, mark.exists())

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::files::{FileKind, LetterFiles};
 use super::letter::{Letter, LettersWritten};
+use crate::keeping::group_sync::Unsynced;
 use crate::outcome::Failure;
 
 /// The suffix of the first file, after the name of the file of dead letters. The others have a number behind it.
@@ -36,7 +37,7 @@ impl BadLineFiles {
         })
     }
 
-    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
+    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<Unsynced> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let content = FileKind::of(letter);
         let index = loop {
@@ -51,11 +52,11 @@ impl BadLineFiles {
             open.push(next.map_err(|failure| io::Error::other(failure.to_string()))?);
         };
         let file = &mut open[index];
-        file.files.write(letter)?;
+        let unsynced = file.files.write(letter)?;
         if letter.text.is_some() {
             file.content = content;
         }
-        Ok(())
+        Ok(unsynced)
     }
 
     pub(super) fn close(&self) -> LettersWritten {

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::letter::{Letter, LettersWritten};
 use crate::keeping::appended::Appended;
+use crate::keeping::group_sync::{GroupSync, Unsynced};
 use crate::outcome::Failure;
 
 /// The suffix of the file of causes, after the name of the file of dead letters.
@@ -18,6 +19,7 @@ pub(crate) const CAUSES: &str = ".causes.jsonl";
 pub(crate) struct LetterFiles {
     path: PathBuf,
     files: Mutex<Files>,
+    sync: Arc<GroupSync>,
 }
 
 /// What stands in a file, as far as it decides what can be added.
@@ -64,23 +66,26 @@ impl LetterFiles {
                 }
             })
         };
+        let (entries, causes) = (open(path)?, open(Path::new(&causes))?);
         Ok(Self {
             path: path.to_owned(),
+            sync: Arc::new(GroupSync::new(
+                [&causes, &entries].map(Appended::opened).map(Arc::clone).into(),
+            )),
             files: Mutex::new(Files {
-                entries: open(path)?,
-                causes: open(Path::new(&causes))?,
+                entries,
+                causes,
                 written: 0,
                 error: None,
             }),
         })
     }
 
-    /// The files with as many causes as entries, each of which is one line: a load that was killed between two writes leaves a
-    /// cause too many.
+    /// The files without causes that have no entry, each of which is one line.
     pub(super) fn with_a_cause_for_each(self) -> Result<Self, Failure> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Files { entries, causes, .. } = &mut *files;
-        let taken_back = causes.remove_last_without(entries);
+        let taken_back = causes.remove_those_without(entries);
         drop(files);
         taken_back.map_err(|error| {
             Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", self.path.display()))
@@ -90,7 +95,7 @@ impl LetterFiles {
 
     /// What stands in the file, by its first line and the first cause of a line in it.
     pub(super) fn content(&self) -> io::Result<FileKind> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(first) = files.entries.first(|line| Some(line.to_vec()))? else {
             return Ok(FileKind::Nothing);
         };
@@ -116,9 +121,9 @@ impl LetterFiles {
     }
 
     /// Writes an entry. After the first error nothing more is written.
-    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<()> {
+    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<Unsynced> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = &files.error {
+        if let Some(error) = files.error.as_ref().or(self.sync.error()) {
             return Err(error.kind().into());
         }
         // A cause without its entry does no harm; an entry without its cause would shift the causes of all others.
@@ -134,7 +139,7 @@ impl LetterFiles {
         match written {
             Ok(()) => {
                 files.written += u64::from(letter.text.is_some());
-                Ok(())
+                Ok(self.sync.written())
             }
             Err(error) => {
                 let kind = error.kind();
@@ -154,7 +159,7 @@ impl LetterFiles {
             letters: files.written,
             place: path.to_string(),
             causes: format!("{path}{CAUSES}"),
-            error: files.error.as_ref().map(ToString::to_string),
+            error: files.error.as_ref().or(self.sync.error()).map(ToString::to_string),
         }
     }
 }
@@ -199,16 +204,28 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_whose_entry_was_not_written_before_a_kill_is_removed() {
+    fn a_cause_whose_entry_was_not_written_before_the_end_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
-        fs::write(&causes, "first\nsecond\nthird\n").unwrap();
+        fs::write(&causes, "first\nsecond\nthird\nfourth\n").unwrap();
         let dead = LetterFiles::open(&path).unwrap().with_a_cause_for_each().unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
         dead.write(&letter(b"{\"id\": 2}")).unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), 3);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
+    }
+
+    #[test]
+    fn the_causes_of_entries_that_were_moved_away_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let causes = folder.path().join("dead.causes.jsonl");
+        fs::write(&causes, "first\nsecond\n").unwrap();
+        LetterFiles::open(&folder.path().join("dead"))
+            .unwrap()
+            .with_a_cause_for_each()
+            .unwrap();
+        assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use self::files::LetterFiles;
 pub(crate) use self::letter::{Letter, LettersWritten};
 #[cfg(feature = "s3")]
 use self::objects::LetterObjects;
+use super::group_sync::Unsynced;
 use super::location::Location;
 use crate::connection::Connection;
 use crate::outcome::Failure;
@@ -35,7 +36,7 @@ pub(crate) enum DeadLetter {
 
 /// A letter that was handed over, but may not be stored yet.
 pub(crate) enum HandedOver {
-    Stored,
+    Written(Unsynced),
     #[cfg(feature = "s3")]
     Waiting(objects::Storing),
 }
@@ -90,7 +91,7 @@ impl DeadLetter {
     )]
     pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
         match self {
-            Self::Files { entries, .. } => entries.write(letter).map(|()| HandedOver::Stored),
+            Self::Files { entries, .. } => entries.write(letter).map(HandedOver::Written),
             #[cfg(feature = "s3")]
             Self::Objects { entries, .. } => Ok(HandedOver::Waiting(entries.write(letter).await)),
         }
@@ -103,7 +104,7 @@ impl DeadLetter {
     )]
     pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
         match self {
-            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(|()| HandedOver::Stored),
+            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(HandedOver::Written),
             #[cfg(feature = "s3")]
             Self::Objects { bad_lines, .. } => Ok(HandedOver::Waiting(bad_lines.write(letter).await)),
         }
@@ -121,13 +122,9 @@ impl DeadLetter {
 
 impl HandedOver {
     /// Returns when the letter is stored.
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     pub(crate) async fn stored(self) -> io::Result<()> {
         match self {
-            Self::Stored => Ok(()),
+            Self::Written(unsynced) => unsynced.synced().await,
             #[cfg(feature = "s3")]
             Self::Waiting(storing) => storing.stored().await,
         }
