@@ -83,11 +83,11 @@ impl JournalFile {
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
 fn made(path: &Path, identity: &Identity, settled: &SettledRecords) -> io::Result<File> {
-    replaced(path, &content::text(identity, settled)?, true)
+    replaced(path, &content::text(identity, settled)?)
 }
 
-/// Replaces the file by one with this content, which is locked. Without a sync it survives the process, but not the machine.
-pub(super) fn replaced(path: &Path, content: &[u8], is_synced: bool) -> io::Result<File> {
+/// Replaces the file by one with this content, which is locked. Without the sync, a loss of power could leave an empty file with its name.
+pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
     let mut temporary = path.to_owned().into_os_string();
     temporary.push(NEW);
     let mut options = OpenOptions::new();
@@ -98,9 +98,7 @@ pub(super) fn replaced(path: &Path, content: &[u8], is_synced: bool) -> io::Resu
     // The file is locked before it is renamed, so it is never without a lock.
     file.try_lock()?;
     file.write_all(content)?;
-    if is_synced {
-        file.sync_all()?;
-    }
+    file.sync_all()?;
     std::fs::rename(&temporary, path)?;
     Ok(file)
 }

@@ -166,7 +166,7 @@ impl ScanState {
         let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
         let written = serde_json::to_vec(&content).map_err(|error| unwritable(error.into()))?;
-        let file = replaced(path, &written, true).map_err(unwritable)?;
+        let file = replaced(path, &written).map_err(unwritable)?;
         drop(old);
         let storage = ScanStorage::File {
             path: path.to_owned(),
@@ -179,19 +179,19 @@ impl ScanState {
     pub(crate) fn write(&mut self, position: Value, more: u64) -> io::Result<()> {
         self.content.position = Some(position);
         self.content.items += more;
-        self.store(false)
+        self.store()
     }
 
     /// Records that the run has ended and nothing is in flight. So many items behind the position are settled and read again.
     pub(crate) fn end(&mut self, again: u64) -> io::Result<()> {
         (self.content.has_ended, self.content.again) = (true, again);
-        self.store(true)
+        self.store()
     }
 
-    fn store(&mut self, is_synced: bool) -> io::Result<()> {
+    fn store(&mut self) -> io::Result<()> {
         let content = &mut self.content;
         match &mut self.storage {
-            ScanStorage::File { path, file } => *file = replaced(path, &serde_json::to_vec(content)?, is_synced)?,
+            ScanStorage::File { path, file } => *file = replaced(path, &serde_json::to_vec(content)?)?,
             #[cfg(feature = "s3")]
             ScanStorage::Object(object) => object.put(|written| {
                 content.written = Some(written);
