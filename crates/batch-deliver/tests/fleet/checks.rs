@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::clock::Skew;
 use crate::faults::Service;
 use crate::fleet::{Ended, Fleet};
+use crate::ledger::Ledger;
 use crate::load::{Entry, Work};
 
 impl Fleet {
@@ -32,36 +33,55 @@ impl Fleet {
         stored.extend(&letters);
         let out_of_order = self.check_entries(&stored, &applied, &ledger.messages())?;
         self.check_checkpoints(&ledger.checkpoints())?;
-        let sent_again = applied.len() - applied.iter().collect::<BTreeSet<_>>().len();
-        let handed_out: usize = (0..self.shards.len())
+        let handed_out: Vec<usize> = (0..self.shards.len())
             .map(|shard| shared.activity.holders(shard).len())
-            .sum();
+            .collect();
+        let sent_again = self.check_sent_again(&ledger, &handed_out, &applied)?;
+        let faults = shared.faults.lock().unwrap();
+        Ok(Ended {
+            requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
+            time: shared.clock.now(),
+            shards: self.shards.len(),
+            handed_out: handed_out.iter().sum(),
+            overlapping: shared.overlapping.lock().unwrap().len(),
+            sent_again,
+            out_of_order,
+        })
+    }
+
+    /// An entry is sent again if its shard is handed out again, at most once each time, or if its call had no answer. Returns how many
+    /// were.
+    fn check_sent_again(&self, ledger: &Ledger, handed_out: &[usize], applied: &[u32]) -> Result<usize, String> {
+        let mut times: HashMap<u32, usize> = HashMap::new();
+        applied
+            .iter()
+            .for_each(|number| *times.entry(*number).or_default() += 1);
         // A call in flight when the clock jumps has taken too long.
         let jumps = if matches!(self.plan.skew, Skew::Jump { .. }) {
             2
         } else {
             0
         };
-        let allowed = if handed_out > self.shards.len() {
-            usize::MAX
-        } else {
-            25 * (jumps + *shared.in_doubt.lock().unwrap())
-        };
-        if sent_again > allowed {
+        let in_doubt = jumps + *self.shared().in_doubt.lock().unwrap();
+        let mut unanswered = 0;
+        for (shard, handed_out) in handed_out.iter().enumerate() {
+            for number in ledger.numbers(shard) {
+                let times = times.get(&number).copied().unwrap_or_default();
+                unanswered += times.saturating_sub(*handed_out);
+                if times > handed_out + in_doubt {
+                    return Err(format!(
+                        "{number} was sent {times} times, and its shard handed out {handed_out}"
+                    ));
+                }
+            }
+        }
+        if unanswered > 25 * in_doubt {
             return Err(format!(
-                "{sent_again} entries were sent again, and at most {allowed} may be"
+                "{unanswered} entries were sent again for no reason, and at most {} may be",
+                25 * in_doubt
             ));
         }
-        let faults = shared.faults.lock().unwrap();
-        Ok(Ended {
-            requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
-            time: shared.clock.now(),
-            shards: self.shards.len(),
-            handed_out,
-            overlapping: shared.overlapping.lock().unwrap().len(),
-            sent_again,
-            out_of_order,
-        })
+        Ok(applied.len() - times.len())
     }
 
     /// Every entry is stored or superseded, and each key and group has its order, unless two workers had the shard at the same time.

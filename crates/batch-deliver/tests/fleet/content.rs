@@ -27,6 +27,44 @@ pub(crate) fn checkpoint(planned: &Value) -> String {
     format!("{execution}@{input}@{}-{}.state", planned["begin"], planned["end"])
 }
 
+/// The runs of records that a checkpoint of lines has settled; `None` if it has settled none.
+pub(crate) fn settled_runs(checkpoint: &[u8]) -> Option<Vec<(usize, usize)>> {
+    let lines = checkpoint.split(|byte| *byte == b'\n').skip(1);
+    let lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let runs: Vec<Vec<(usize, usize)>> = lines
+        .filter_map(|line| serde_json::from_value(line.get("settled")?.clone()).ok())
+        .collect();
+    (!runs.is_empty()).then(|| runs.concat())
+}
+
+/// How far a segment is settled.
+pub(crate) enum Position {
+    Start,
+    /// After the item with this id.
+    After(u32),
+    End,
+}
+
+/// How far a checkpoint has settled its segment, in the form in which positions are serialized.
+pub(crate) fn position(checkpoint: &[u8]) -> Option<Position> {
+    let checkpoint: Value = serde_json::from_slice(checkpoint).ok()?;
+    if checkpoint["position"].is_null() {
+        return Some(Position::Start);
+    }
+    let places = checkpoint["position"].as_array().unwrap();
+    let [place] = &places[..] else {
+        panic!("a checkpoint has {} segments", places.len());
+    };
+    match place.as_str() {
+        Some("start") => Some(Position::Start),
+        Some("end") => Some(Position::End),
+        _ => {
+            let id = place["after"]["id"]["N"].as_str().and_then(|id| id.parse().ok());
+            Some(Position::After(id.unwrap_or_else(|| panic!("{place} is no position"))))
+        }
+    }
+}
+
 /// The number of what the simulator has applied.
 pub(crate) fn number_of_record(record: &Record) -> Option<u32> {
     let entry = record.entry();

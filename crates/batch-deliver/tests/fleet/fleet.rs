@@ -304,7 +304,7 @@ impl Fleet {
             planned
         });
         self.shards = shards.collect();
-        let entries = |shard| self.plan.load.shard(shard).unwrap_or_default();
+        let entries = |shard| self.plan.load.shard(shard);
         shared
             .ledger()
             .begin(self.shards.iter().map(|shard| (shard, entries(shard))));

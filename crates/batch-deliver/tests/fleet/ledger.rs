@@ -9,7 +9,9 @@ use aws_batch_simulator::{Queue, Table};
 use serde_json::Value;
 
 use crate::bucket::Objects;
-use crate::content::{STALE, checkpoint, exported, number, number_of_record, numbers};
+use crate::content::{
+    Position, STALE, checkpoint, exported, number, number_of_record, numbers, position, settled_runs,
+};
 use crate::load::Entry;
 
 /// Calls that a worker may still make after it has read that it has lost its shard: those in flight, and those that are being made. On a
@@ -58,9 +60,11 @@ pub(crate) struct Ledger {
 struct Shard {
     /// The key of its checkpoint.
     checkpoint: String,
-    /// Its entries, as far as they are known, in their order.
+    /// Whether it is a segment of a table, which is settled up to a key.
+    is_segment: bool,
+    /// Its entries in their order; those of a segment as far as it was read.
     entries: Vec<Entry>,
-    /// The entries that the last checkpoint has settled, if it names them.
+    /// The entries that the last checkpoint has settled.
     settled: Option<BTreeSet<u32>>,
 }
 
@@ -89,11 +93,12 @@ impl Ledger {
         Self { folder, ..self }
     }
 
-    /// The shards, each with its planned form and its entries.
-    pub(crate) fn begin<'a>(&mut self, shards: impl Iterator<Item = (&'a Value, Vec<Entry>)>) {
+    /// The shards, each with its planned form and its entries. Those of a segment are known when it is read.
+    pub(crate) fn begin<'a>(&mut self, shards: impl Iterator<Item = (&'a Value, Option<Vec<Entry>>)>) {
         let begun = shards.map(|(planned, entries)| Shard {
             checkpoint: format!("checkpoints/{}", checkpoint(planned)),
-            entries,
+            is_segment: entries.is_none(),
+            entries: entries.unwrap_or_default(),
             settled: None,
         });
         self.shards = begun.collect();
@@ -103,6 +108,11 @@ impl Ledger {
     pub(crate) fn leave_a_stale_checkpoint(&self) {
         let key = self.shards[0].checkpoint.clone();
         self.objects.lock().unwrap().insert(key, STALE.into());
+    }
+
+    /// The numbers of the entries of a shard.
+    pub(crate) fn numbers(&self, shard: usize) -> impl Iterator<Item = u32> {
+        self.shards[shard].entries.iter().map(|entry| entry.number)
     }
 
     /// The shard whose checkpoint has this key.
@@ -203,13 +213,14 @@ impl Ledger {
         self.putting.remove(&worker);
     }
 
-    /// A worker says that it had to stop. What it has delivered is in the checkpoint then, if it knows of it.
+    /// A worker says that it had to stop. What it has delivered is in the checkpoint then, if it knows of it. In a segment, that is so up
+    /// to the first entry that is left.
     pub(crate) fn says_interrupted(&mut self, worker: usize, shard: usize) {
         let is_told = self.told.contains(&worker);
         let Some(settled) = &self.shards[shard].settled else {
             return;
         };
-        if self.is_in_doubt || is_told {
+        if self.is_in_doubt || is_told || self.shards[shard].is_segment {
             return;
         }
         let settled = settled.clone();
@@ -252,17 +263,17 @@ impl Ledger {
         self.ended.get(&worker).copied().unwrap_or_default()
     }
 
-    /// A scan has returned these entries of a segment.
-    pub(crate) fn scanned(&mut self, segment: usize, numbers: &BTreeSet<u32>) {
+    /// A scan has returned these entries of a segment, in this order. Each page was reached by those before it.
+    pub(crate) fn scanned(&mut self, segment: usize, numbers: &[u32]) {
         let Some(shard) = self.shards.get_mut(segment) else {
             return;
         };
-        let known: BTreeSet<u32> = shard.entries.iter().map(|entry| entry.number).collect();
-        let new = numbers.difference(&known).map(|number| Entry {
+        let known: HashSet<u32> = shard.entries.iter().map(|entry| entry.number).collect();
+        let new = numbers.iter().filter(|number| !known.contains(number));
+        shard.entries.extend(new.map(|number| Entry {
             number: *number,
             id: *number,
-        });
-        shard.entries.extend(new);
+        }));
     }
 
     /// A worker says that the shard is delivered.
@@ -278,26 +289,32 @@ impl Ledger {
         self.violations.push(format!("worker {worker}, shard {shard}: {words}"));
     }
 
-    /// The entries that a checkpoint has settled; `None` if it names none, as that of a segment.
+    /// The entries that a checkpoint of this load has settled.
     fn settled(&self, shard: usize, content: &[u8]) -> Option<BTreeSet<u32>> {
         if content == STALE.as_bytes() {
             return None;
         }
-        let lines = content.split(|byte| *byte == b'\n').skip(1);
-        let lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let runs: Vec<Vec<(usize, usize)>> = lines
-            .filter_map(|line| serde_json::from_value(line.get("settled")?.clone()).ok())
-            .collect();
-        if runs.is_empty() {
-            return None;
+        let Shard {
+            entries, is_segment, ..
+        } = &self.shards[shard];
+        let numbers = |runs: Vec<(usize, usize)>| -> BTreeSet<u32> {
+            let records = runs.into_iter().flat_map(|(first, last)| first..=last);
+            let settled = records.filter_map(|record| entries.get(record));
+            settled.map(|entry| entry.number).collect()
+        };
+        if !is_segment {
+            return settled_runs(content).map(numbers);
         }
-        let entries = &self.shards[shard].entries;
-        let records = runs.into_iter().flatten().flat_map(|(first, last)| first..=last);
-        Some(
-            records
-                .filter_map(|record| entries.get(record).map(|entry| entry.number))
-                .collect(),
-        )
+        let until = match position(content)? {
+            Position::Start => 0,
+            Position::End => entries.len(),
+            // An entry that was not read cannot be settled, and is not stored either.
+            Position::After(id) => match entries.iter().position(|entry| entry.id == id) {
+                Some(index) => index + 1,
+                None => return Some([id].into()),
+            },
+        };
+        Some(entries[..until].iter().map(|entry| entry.number).collect())
     }
 
     /// The entries of the shard that are delivered, superseded by a delivered one of their key, or dead letters.

@@ -288,7 +288,8 @@ impl Shared {
             let segment = body["Segment"]
                 .as_u64()
                 .and_then(|segment| usize::try_from(segment).ok());
-            self.ledger().scanned(segment.unwrap_or_default(), &items.collect());
+            self.ledger()
+                .scanned(segment.unwrap_or_default(), &items.collect::<Vec<_>>());
         }
         Some(answer)
     }
