@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -16,6 +17,9 @@ pub(crate) const SILENT: &str = "silent";
 
 /// The beginning of the input of a shard whose answer has no answer itself.
 pub(crate) const HELD: &str = "held";
+
+/// How long is waited for what a worker is to say.
+const LONGEST_WAIT: Duration = Duration::from_mins(2);
 
 /// What a worker has said: the operation, and what was sent.
 pub(crate) type Said = (String, Value);
@@ -39,8 +43,9 @@ impl Activity {
 
     /// The next answer of the worker, which is no heartbeat: its operation, and the counts or the name of the error.
     pub(crate) fn answer(&self) -> (String, Value) {
+        let end = Instant::now() + LONGEST_WAIT;
         loop {
-            let (operation, body) = self.said.recv().unwrap();
+            let (operation, body) = self.next("an answer", end);
             if let Some(output) = body["output"].as_str() {
                 return (operation, serde_json::from_str(output).unwrap());
             }
@@ -60,11 +65,19 @@ impl Activity {
 
     /// The next operations, up to this one.
     pub(crate) fn until(&self, operation: &str) -> Vec<String> {
+        let end = Instant::now() + LONGEST_WAIT;
         let mut heard = Vec::new();
         while heard.last().is_none_or(|last| last != operation) {
-            heard.push(self.said.recv().unwrap().0);
+            heard.push(self.next(operation, end).0);
         }
         heard
+    }
+
+    /// What is said next, until then.
+    #[track_caller]
+    fn next(&self, name: &str, end: Instant) -> Said {
+        let said = self.said.recv_timeout(end.saturating_duration_since(Instant::now()));
+        said.unwrap_or_else(|_| panic!("the worker has not said {name} in {LONGEST_WAIT:?}"))
     }
 }
 

@@ -131,9 +131,7 @@ fn an_interrupted_export_says_that_it_is_not_complete() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while served.table.read_statistics().calls == 0 {
-        std::thread::yield_now();
-    }
+    crate::program::until_there("a call", || (served.table.read_statistics().calls > 0).then_some(()));
     crate::program::interrupt(&child);
     let code = child.wait().unwrap().code();
     let run = Run::from(child.wait_with_output().unwrap());

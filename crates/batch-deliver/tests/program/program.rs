@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -95,6 +97,22 @@ fn command(folder: &Path, arguments: &str) -> Command {
 pub(crate) fn interrupt(child: &Child) {
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.unwrap().success());
+}
+
+/// How long is waited for what another process is to do.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// Looks again and again until something is there, which is named in case that it never is.
+#[track_caller]
+pub(crate) fn until_there<T>(name: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LONGEST_WAIT;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "{name}: not there after {LONGEST_WAIT:?}");
+        thread::yield_now();
+    }
 }
 
 /// What a run came to.
