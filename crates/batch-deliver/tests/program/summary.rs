@@ -146,7 +146,7 @@ fn a_load_is_over_at_its_deadline() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..1_000));
     folder
-        .run("load --simulate 10 --table items --key id:N --deadline 300ms --dead-letter dead a.jsonl")
+        .run("load --simulate 10 --table items --key id:N --deadline 3s --dead-letter dead a.jsonl")
         .expect(1, "the deadline was reached")
         .expect(1, "read: a.jsonl to line ");
     assert!(!folder.read("dead").is_empty());
