@@ -206,22 +206,25 @@ fn a_copy_that_is_killed_again_and_again_is_complete_in_the_end() {
     let tables = Tables::new(0..4_000, 3_000.0);
     let mut random = SmallRng::seed_from_u64(20_261_127);
     let mut kills = 0;
-    let last = loop {
+    loop {
+        // A run that is killed when all is delivered may have written that it has ended.
+        let has_ended = kills > 0 && tables.folder.read("state").contains("\"has_ended\":true");
+        let is_in_doubt = kills > 0 && !has_ended;
         let mut child = start(&tables);
         if kills < KILLS {
             wait_for(&mut child, random.random_range(100..900));
             child.kill().unwrap();
         }
         let run = Run::from(child.wait_with_output().unwrap());
-        assert_eq!(run.stderr.contains("may be written twice"), kills > 0, "{}", run.stderr);
+        let words = "up to 11,000 items may be written twice";
+        assert_eq!(run.stderr.contains(words), is_in_doubt, "{}", run.stderr);
         if run.code == 0 {
-            break run;
+            run.expect(0, "items are settled by earlier runs");
+            break;
         }
         kills += 1;
-    };
+    }
     assert!(kills > 1, "a table this slow leaves time for more than {kills} kills");
-    last.expect(0, "up to 11,000 items may be written twice")
-        .expect(0, "items are settled by earlier runs");
     assert_eq!(tables.to.items(), tables.from.items());
     let twice = tables.to.table.statistics().applied - 4_000;
     println!("{twice} of 4,000 items were written twice by {kills} kills");
