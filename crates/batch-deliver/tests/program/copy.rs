@@ -251,7 +251,7 @@ fn a_copy_that_is_killed_at_its_first_items_goes_on() {
 #[cfg(feature = "s3")]
 #[test]
 fn a_copy_goes_on_by_a_journal_in_a_bucket() {
-    let (tables, bucket) = (Tables::new(0..6_000, 2_000.0), Bucket::new());
+    let (tables, bucket) = (Tables::new(0..6_000, 1_000.0), Bucket::new());
     let start = || {
         let mut command = tables.folder.command(&tables.arguments("--resume s3://b/state"));
         command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
@@ -259,9 +259,10 @@ fn a_copy_goes_on_by_a_journal_in_a_bucket() {
     };
     let mut killed = start();
     // A second or 2,500 items later the journal has a position.
-    wait_for(&mut killed, 5_000);
+    wait_for(&mut killed, 3_000);
     killed.kill().unwrap();
     killed.wait().unwrap();
+    tables.to.table.set_capacity(Capacity::unlimited());
     let run = Run::from(start().wait_with_output().unwrap());
     let journal: Value = serde_json::from_str(&bucket.objects("state")[0].1).unwrap();
     assert!(journal["position"].is_array(), "{journal}");
@@ -309,13 +310,14 @@ fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_copy_goes_on_and_says_how_many_items_it_copies_again() {
-    let tables = Tables::new(0..3_000, 3_000.0);
+    let tables = Tables::new(0..3_000, 600.0);
     let mut child = start(&tables);
     wait_for(&mut child, 300);
     interrupt(&child);
     let run = Run::from(child.wait_with_output().unwrap());
     run.expect(130, "stopping: waiting for the calls in flight")
         .expect(130, "to continue, run the same command again");
+    tables.to.table.set_capacity(Capacity::unlimited());
     let run = Run::from(start(&tables).wait_with_output().unwrap());
     // It has stopped in the middle of pages, which are read again.
     let (_, words) = run.stderr.split_once("stopped or killed: up to ").unwrap();

@@ -2,13 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 
-use aws_batch_simulator::{Faults, InjectedFault};
+use aws_batch_simulator::{Capacity, Faults, InjectedFault};
 use serde_json::json;
 
 use crate::bucket::Bucket;
-use crate::program::{Folder, Run, items};
+use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
 
 fn load(folder: &Folder, bucket: &Bucket, inputs: &str) -> Run {
@@ -101,14 +100,15 @@ fn entries_that_cannot_be_put_as_dead_letters_are_named() {
         .expect(1, "not delivered, and only in the input: s3://b/in: 3");
 }
 
-/// A run that keeps its journal in the bucket, with calls that have no answer until it is told.
+/// Lets no call have an answer.
 fn hang(served: &Served) {
     let hung = InjectedFault::Hung { applied: false };
     served.table.set_faults(Faults::none().calls(1.0, hung));
 }
 
+/// A load that keeps its journal in the bucket. Its events fill a pipe from which nothing is read in seconds.
 fn resumed(folder: &Folder, bucket: &Bucket, served: &Served) -> Command {
-    let mut load = folder.command("load --table items --key id:N --json --every 5ms --resume s3://b/state a.jsonl");
+    let mut load = folder.command("load --table items --key id:N --json --every 20ms --resume s3://b/state a.jsonl");
     load.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
     load.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
     load.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -161,16 +161,15 @@ fn a_journal_in_a_bucket_tells_the_next_run_what_is_settled() {
 fn a_load_that_is_killed_goes_on_by_the_journal_in_its_bucket() {
     const ITEMS: u32 = 6_000;
     let folder = Folder::new();
-    let (bucket, served) = (Bucket::new(), Served::new(2_000.0));
+    let (bucket, served) = (Bucket::new(), Served::new(500.0));
     folder.write("a.jsonl", items(0..ITEMS));
     let mut child = start_until(resumed(&folder, &bucket, &served), "\"delivered\":3");
     // Until what is settled has been put.
     let begun = bucket.objects("state");
-    while bucket.objects("state") == begun {
-        thread::yield_now();
-    }
+    until_there("another put", || (bucket.objects("state") != begun).then_some(()));
     child.kill().unwrap();
     child.wait().unwrap();
+    served.table.set_capacity(Capacity::unlimited());
     let rest = run(resumed(&folder, &bucket, &served));
     rest.expect(0, "s3://b/state has not ended by itself: watching it")
         .expect(0, "lines are settled by earlier runs")

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
+#[cfg(unix)]
+use aws_batch_simulator::Capacity;
 use aws_batch_simulator::{Faults, InjectedFault};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -114,7 +116,8 @@ fn messages_are_sent_twice_only_if_they_were_in_flight() {
 fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
     const ITEMS: u32 = 2_000;
     let folder = Folder::new();
-    let served = Served::new(2_000.0);
+    // For five seconds, of which the first tenths are enough.
+    let served = Served::new(400.0);
     folder.write("a.jsonl", items(0..ITEMS));
     let load = format!("load --table items {} --dead-letter dead a.jsonl", served.arguments());
     let mut child = start(&folder, &load);
@@ -125,6 +128,7 @@ fn an_interrupted_load_stops_cleanly_and_sends_nothing_twice() {
         .expect(130, "to continue, run the same command again");
     // The next run sends them: they are no dead letters.
     assert!(!folder.path("dead").exists());
+    served.table.set_capacity(Capacity::unlimited());
     let run = Run::from(start(&folder, &load).wait_with_output().unwrap());
     run.expect(0, "lines are settled by earlier runs");
     assert!(!run.stderr.contains("twice"), "{}", run.stderr);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::activity::Activity;
 #[cfg(feature = "s3")]
 use crate::bucket::Bucket;
-use crate::program::Folder;
+use crate::program::{Folder, until_there};
 use crate::segments::{ACTIVITY, Tables, sum, terminate, worker_of};
 use crate::served::Served;
 
@@ -73,19 +73,18 @@ fn segments_are_exported_in_parts_that_can_be_loaded() {
 
 #[test]
 fn an_export_whose_worker_is_killed_has_every_item_in_the_end() {
-    const ITEMS: u32 = 6_000;
+    const ITEMS: u32 = 12_000;
     let tables = Tables::new(ITEMS, 1e6);
+    // A page of some 1,000 items takes 8 units.
     tables
         .from
         .table
-        .set_read_capacity(Capacity::per_second(20.0).burst(20.0));
+        .set_read_capacity(Capacity::per_second(10.0).burst(10.0));
     let shard = tables.plan(1);
     for kill in 1..4 {
         let activity = Activity::new(shard.clone());
         let mut killed = exporting(&tables, &activity);
-        while parts(&tables.folder).count() < 2 * kill {
-            std::thread::yield_now();
-        }
+        until_there("parts", || (parts(&tables.folder).count() >= 2 * kill).then_some(()));
         killed.kill().unwrap();
         killed.wait().unwrap();
     }
@@ -154,12 +153,8 @@ fn a_worker_that_has_lost_its_segment_does_not_replace_the_part_of_the_next_one(
         let mut files = tables.folder.path("out").read_dir().into_iter().flatten();
         files.next().map(|file| file.unwrap().path())
     };
-    let (key, part) = loop {
-        if let (Some((key, _)), Some(part)) = (checkpoint(), incomplete()) {
-            break (key, part.with_extension(""));
-        }
-        std::thread::yield_now();
-    };
+    let begun = || Some((checkpoint()?.0, incomplete()?.with_extension("")));
+    let (key, part) = until_there("a checkpoint and a part", begun);
     std::fs::write(&part, "of the next one").unwrap();
     bucket.put(&key, "of the next one");
     tables.from.table.set_read_capacity(Capacity::unlimited());

@@ -3,11 +3,14 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use aws_batch_simulator::Capacity;
 use serde_json::{Value, json};
 
 use crate::activity::{Activity, HELD, LOST, SILENT};
 #[cfg(feature = "s3")]
 use crate::bucket::Bucket;
+#[cfg(feature = "s3")]
+use crate::program::until_there;
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
@@ -17,9 +20,19 @@ fn start(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Ch
 }
 
 fn command(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Command {
+    bare(folder, activity, &format!("--simulate {rate} {arguments}"))
+}
+
+/// A worker of the served table.
+fn of_served(folder: &Folder, activity: &Activity, served: &Served, arguments: &str) -> Command {
+    let mut command = bare(folder, activity, arguments);
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+    command
+}
+
+fn bare(folder: &Folder, activity: &Activity, arguments: &str) -> Command {
     let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
-    let command = format!("worker --activity {arn} --table items --key id:N --simulate {rate} {arguments}");
-    let mut command = folder.command(&command);
+    let mut command = folder.command(&format!("worker --activity {arn} --table items --key id:N {arguments}"));
     command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -270,37 +283,28 @@ fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
 fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
     const ITEMS: u32 = 6_000;
     let folder = Folder::new();
-    let (bucket, served) = (Bucket::new(), Served::new(2_000.0));
+    // For twelve seconds, of which the first two are enough.
+    let (bucket, served) = (Bucket::new(), Served::new(500.0));
     let lines = items(0..ITEMS);
     folder.write("a.jsonl", &lines);
     let mut of_run = shard("a.jsonl", 0, lines.len());
     of_run["execution"] = "one".into();
     let activity = Activity::new([of_run.clone(), of_run.clone(), of_run]);
-    let worker = |checkpoints: &str| {
-        let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
-        let command =
-            format!("worker --activity {arn} --table items --key id:N --dead-letters dead --checkpoints {checkpoints}");
-        let mut command = folder.command(&command);
-        command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
-        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
-        command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().unwrap()
+    let worker = || {
+        let arguments = "--dead-letters dead --checkpoints s3://b/checkpoints/";
+        let mut command = of_served(&folder, &activity, &served, arguments);
+        command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).spawn().unwrap()
     };
-    let mut killed = worker("s3://b/checkpoints/");
+    let mut killed = worker();
     let name = format!("checkpoints/one@a.jsonl@0-{}.state", lines.len());
     // The first one has nothing, and the next one has what was settled in a second.
-    let mut puts = Vec::new();
-    while puts.len() < 2 {
-        let now = bucket.objects(&name);
-        if !now.is_empty() && puts.last() != Some(&now) {
-            puts.push(now);
-        }
-        std::thread::yield_now();
-    }
+    let first = until_there("a checkpoint", || bucket.objects(&name).pop());
+    let is_another = |put: &(String, String)| *put != first;
+    until_there("the next checkpoint", || bucket.objects(&name).pop().filter(is_another));
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let next = worker("s3://b/checkpoints/");
+    served.table.set_capacity(Capacity::unlimited());
+    let next = worker();
     let (operation, counts) = activity.answer();
     assert_eq!(operation, "SendTaskSuccess");
     let (delivered, before) = (
@@ -322,16 +326,22 @@ fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
 fn a_worker_that_is_told_to_stop_leaves_a_checkpoint_without_a_doubt() {
     const ITEMS: u32 = 1_000;
     let folder = Folder::new();
+    // For ten seconds, of which the first two are enough.
+    let served = Served::new(100.0);
     let lines = items(0..ITEMS);
     folder.write("a.jsonl", &lines);
     let activity = Activity::new([shard("a.jsonl", 0, lines.len()), shard("a.jsonl", 0, lines.len())]);
-    let arguments = "--dead-letters dead --checkpoints checkpoints --heartbeat 1s";
-    let first = start(&folder, &activity, 500, arguments);
+    let start = || {
+        let arguments = "--dead-letters dead --checkpoints checkpoints --heartbeat 3s";
+        of_served(&folder, &activity, &served, arguments).spawn().unwrap()
+    };
+    let first = start();
     activity.wait_for_heartbeat();
     activity.wait_for_heartbeat();
     terminate(first).expect(130, "Interrupted");
     assert_eq!(activity.answer(), failure("Interrupted"));
-    let second = start(&folder, &activity, 500, arguments);
+    served.table.set_capacity(Capacity::unlimited());
+    let second = start();
     let (_, counts) = activity.answer();
     let (delivered, before) = (
         counts["delivered"].as_u64().unwrap(),
@@ -340,6 +350,7 @@ fn a_worker_that_is_told_to_stop_leaves_a_checkpoint_without_a_doubt() {
     assert!(before > 0 && delivered + before == u64::from(ITEMS), "{counts}");
     let told = terminate(second);
     assert!(!told.stderr.contains("twice"), "{}", told.stderr);
+    assert_eq!(served.table.statistics().applied, u64::from(ITEMS));
     assert_eq!(folder.path("checkpoints").read_dir().unwrap().count(), 0);
 }
 
@@ -364,15 +375,8 @@ fn four_workers_share_what_a_table_takes() {
     folder.write("a.jsonl", &lines);
     let cut = |index: usize| lines.len() * index / SHARDS;
     let activity = Activity::new((0..SHARDS).map(|index| shard("a.jsonl", cut(index), cut(index + 1))));
-    let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
-    let command = format!("worker --activity {arn} --table items --key id:N --json");
     let begun = Instant::now();
-    let workers = [0; 4].map(|_| {
-        let mut command = folder.command(&command);
-        command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
-        command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    });
+    let workers = [0; 4].map(|_| of_served(&folder, &activity, &served, "--json").spawn().unwrap());
     for _ in 0..SHARDS {
         assert_eq!(activity.answer().0, "SendTaskSuccess");
     }
