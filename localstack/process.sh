@@ -17,11 +17,11 @@ answers() (
     IFS= read -r -t 2 line <&3 && [[ $line == HTTP/* ]]
 )
 
-# Free ports, so that running emulators stay untouched and two test runs do not interfere.
+# free_port TAKEN…: a free port that is none of these, so that running emulators stay untouched and two test runs do not interfere.
 free_port() {
     local port
     # Below the range that Linux hands out itself, which starts at 32768.
-    until port=$((20000 + RANDOM % 12000)) && ! answers "$port"; do :; done
+    until port=$((20000 + RANDOM % 12000)) && [[ " $* " != *" $port "* ]] && ! answers "$port"; do :; done
     echo "$port"
 }
 
@@ -44,9 +44,9 @@ start() {
     set +m
 }
 
-# wait_for NAME PORT: at most 60 s. LocalStack takes 2 s on an idle machine, 17 s were seen on a busy one.
+# wait_for NAME PORT: at most 180 s. LocalStack takes 2 s on an idle machine, 17 s were seen on a busy one.
 wait_for() {
-    local deadline=$((SECONDS + 60)) pid
+    local deadline=$((SECONDS + 180)) pid
     pid=$(cat "$run/$1.pid")
     until answers "$2"; do
         if ! kill -0 "$pid" 2>/dev/null || ((SECONDS >= deadline)); then
