@@ -3,6 +3,7 @@
 
 # fetch FOLDER COMMAND…: the command fills the folder that is appended to it.
 # A folder gets its name only when it is complete; `fingerprint` gives it a new one when what it was made from changes.
+# A registry may be away for a moment, so there are three attempts, each of which begins anew.
 fetch() (
     folder=$1
     partial="$1.$$"
@@ -10,11 +11,16 @@ fetch() (
     if [[ ! -d $folder ]]; then
         trap 'rm -rf "$partial" "$partial.log"' EXIT
         say "downloading into $folder"
-        mkdir -p "$partial"
-        if ! "$@" "$partial" >"$partial.log" 2>&1; then
-            grep -i error "$partial.log" | head -n 3 >&2
-            exit 1
-        fi
+        for attempt in 1 2 3; do
+            rm -rf "$partial"
+            mkdir -p "$partial"
+            if "$@" "$partial" >"$partial.log" 2>&1; then
+                break
+            fi
+            grep -i error "$partial.log" | head -n 3 >&2 || true
+            ((attempt < 3)) || exit 1
+            sleep "$((attempt * 2))"
+        done
         # Another run may have been faster.
         [[ -d $folder ]] || mv "$partial" "$folder"
     fi
@@ -76,12 +82,13 @@ install_dynamodb_local() {
     fetch "$cache/dynamodb-local-$(fingerprint "$here/pom.xml")" fill_jars
 }
 
-# Without the install scripts: they build a store on disk, and this one lives in memory.
+# Without the install scripts: the store on disk comes built. The lock file names no registry, so that npm takes its own.
 fill_dynalite() {
-    npm install --prefix "$1" --no-save --no-audit --no-fund --ignore-scripts dynalite@4.0.0
+    cp "$here/dynalite/package.json" "$here/dynalite/package-lock.json" "$1" &&
+        npm ci --prefix "$1" --no-audit --no-fund --ignore-scripts
 }
 
 install_dynalite() {
     command -v node >/dev/null || return 1
-    fetch "$cache/dynalite-4.0.0" fill_dynalite
+    fetch "$cache/dynalite-$(fingerprint "$here/dynalite/package-lock.json")" fill_dynalite
 }
