@@ -25,7 +25,7 @@ use crate::shared::Shared;
 const LONGEST: Duration = Duration::from_mins(15);
 
 /// The time in which a worker that is told to stop must end.
-const LONGEST_STOP: Duration = Duration::from_mins(2);
+const LONGEST_STOP: Duration = Duration::from_mins(10);
 
 /// How often it is looked whether workers have ended.
 const LOOK: Duration = Duration::from_millis(200);

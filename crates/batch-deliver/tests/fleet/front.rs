@@ -75,7 +75,7 @@ fn serve(stream: &TcpStream, shared: &Shared) {
         let is_beat = operation(&request) == "SendTaskHeartbeat";
         let says_lost = is_beat && String::from_utf8_lossy(&response.2).contains(LOST);
         if is_written && says_lost && is_read(stream) {
-            shared.ledger().knows_loss(worker, ended);
+            shared.ledger().knows_loss(worker, ended, shared.clock.now());
         }
     }
 }

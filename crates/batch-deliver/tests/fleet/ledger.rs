@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aws_batch_simulator::{Queue, Table};
 use serde_json::Value;
@@ -14,9 +15,12 @@ use crate::content::{
 };
 use crate::load::Entry;
 
-/// Calls that a worker may still make after it has read that it has lost its shard: those in flight, and those that are being made. On a
-/// busy machine its threads come to the news in any order, so it is generous.
+/// Calls that a worker may still make when it has had time to read that it has lost its shard: those in flight, and those that are being
+/// made. On a busy machine its threads come to the news in any order, so it is generous.
 const CALLS_AFTER_LOSS: u32 = 12;
+
+/// The time of a fleet in which a worker that has the news comes to it: a tenth of a second of a busy machine.
+const NEWS: Duration = Duration::from_secs(2);
 
 /// Heartbeats in a row without an answer after which a worker must stop: their time is over.
 const MISSED: usize = 3;
@@ -50,8 +54,8 @@ pub(crate) struct Ledger {
     unheard: HashMap<usize, HashSet<String>>,
     /// The workers that were told that they have lost their shard, whether they have read it or not.
     told: HashSet<usize>,
-    /// Calls since a worker has read that.
-    since_loss: HashMap<usize, u32>,
+    /// When workers have read that, and their calls since they have had time to come to it.
+    since_loss: HashMap<usize, (Duration, u32)>,
     /// How many shards each worker has ended.
     ended: HashMap<usize, usize>,
     pub(crate) violations: Vec<String>,
@@ -184,7 +188,7 @@ impl Ledger {
     }
 
     /// A worker sends these entries.
-    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>) {
+    pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>, now: Duration) {
         self.sent.entry(worker).or_default().extend(numbers);
         let again = self.resumed.get(&worker).and_then(|(shard, settled)| {
             let again = settled.intersection(numbers).next()?;
@@ -197,7 +201,9 @@ impl Ledger {
                 &format!("it sends {number}, which its checkpoint has settled"),
             );
         }
-        if let Some(calls) = self.since_loss.get_mut(&worker) {
+        if let Some((since, calls)) = self.since_loss.get_mut(&worker)
+            && now >= *since + NEWS
+        {
             *calls += 1;
             if *calls == CALLS_AFTER_LOSS {
                 self.violations.push(format!(
@@ -246,9 +252,9 @@ impl Ledger {
     }
 
     /// A worker has read that it has lost the shard that it had when it had ended so many.
-    pub(crate) fn knows_loss(&mut self, worker: usize, ended: usize) {
+    pub(crate) fn knows_loss(&mut self, worker: usize, ended: usize, now: Duration) {
         if self.ended(worker) == ended {
-            self.since_loss.entry(worker).or_default();
+            self.since_loss.entry(worker).or_insert((now, 0));
         }
     }
 

@@ -17,6 +17,9 @@ use crate::http::{Request, Response};
 use crate::ledger::Ledger;
 use crate::worker::{Cut, Workers};
 
+/// The time of a fleet after which a worker that stops may no longer wait for an answer. Only a busy machine takes so long.
+const SLOW: Duration = Duration::from_secs(5);
+
 /// What the requests of a fleet share.
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
@@ -278,10 +281,14 @@ impl Shared {
         let operation = operation(request);
         let sent = sent(operation, &body);
         if !sent.is_empty() {
-            self.ledger().sends(worker, &sent);
+            self.ledger().sends(worker, &sent, self.clock.now());
         }
         let target = request.header("x-amz-target").unwrap_or_default();
+        let begun = self.clock.now();
         let answer = exchanged(self.simulator, target, &request.body).ok()?;
+        if self.clock.now() > begun + SLOW {
+            self.ledger().is_in_doubt = true;
+        }
         if operation == "Scan" {
             let found: Value = serde_json::from_slice(&answer.2).unwrap_or_default();
             let items = found["Items"].as_array().into_iter().flatten().filter_map(number);
