@@ -33,6 +33,13 @@ impl Mark {
         position < self.until() || before.is_some_and(|(_, run)| run.contains(&position))
     }
 
+    /// The settled runs after the first position that is not settled.
+    #[cfg(feature = "spool")]
+    pub(crate) fn ahead(&self) -> Vec<Range<u64>> {
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        ahead.values().cloned().collect()
+    }
+
     /// The entries at these positions, none of which was settled before, are settled.
     pub(crate) fn settle(&self, mut run: Range<u64>) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);

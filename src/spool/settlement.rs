@@ -74,6 +74,8 @@ impl State {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unwritten {
     pub(super) settled_until: u64,
+    /// Settled entries after the first that is not settled, which are removed when nothing is sent any more.
+    pub(super) settled_ahead: Vec<Range<u64>>,
     pub(super) refusals: Vec<Refusal>,
     /// Whether a part of the window waits for it.
     pub(super) is_urgent: bool,
@@ -239,8 +241,23 @@ impl Settlement {
         let is_urgent = state.ahead() * PARTS >= self.window;
         (!state.is_all_written() || is_urgent).then(|| Unwritten {
             settled_until: state.mark.until(),
+            settled_ahead: Vec::new(),
             refusals: state.refusals.clone(),
             is_urgent,
+        })
+    }
+
+    /// What is to be written when the delivery has ended. No entry was sent while an older one of its key was not settled, so those
+    /// that are left are in order without the settled ones between them.
+    pub(super) fn last_unwritten(&self) -> Option<Unwritten> {
+        let settled_ahead = self.state().mark.ahead();
+        let unwritten = self.unwritten();
+        if settled_ahead.is_empty() {
+            return unwritten;
+        }
+        Some(Unwritten {
+            settled_ahead,
+            ..unwritten.unwrap_or_default()
         })
     }
 

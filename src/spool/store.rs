@@ -12,6 +12,7 @@ mod database;
 mod rows;
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,8 @@ pub(super) struct Change {
     pub(super) refusals: Vec<Refusal>,
     /// All entries before this number are removed.
     pub(super) settled_until: u64,
+    /// And these.
+    pub(super) settled_ahead: Vec<Range<u64>>,
 }
 
 /// The only connection that writes to the file.
@@ -201,7 +204,7 @@ impl Store {
         self.with_reserve(|store| {
             store.make_durable(true)?;
             store.in_transaction(|transaction, totals| {
-                let (removed, bytes) = removed(transaction, kind, until)?;
+                let (removed, bytes) = removed(transaction, kind, 0..until)?;
                 let count = match kind {
                     Kind::Waiting => &mut totals.entries,
                     Kind::Refused => &mut totals.refused,
@@ -313,8 +316,9 @@ impl Store {
                     totals.bytes += cost(length + cause.len()) - cost(length);
                 }
             }
-            if change.settled_until > 0 {
-                let (removed, bytes) = removed(transaction, Kind::Waiting, change.settled_until)?;
+            let settled = (change.settled_until > 0).then_some(0..change.settled_until);
+            for settled in settled.into_iter().chain(change.settled_ahead.iter().cloned()) {
+                let (removed, bytes) = removed(transaction, Kind::Waiting, settled)?;
                 totals.entries = totals.entries.saturating_sub(removed);
                 totals.bytes = totals.bytes.saturating_sub(bytes);
             }

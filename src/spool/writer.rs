@@ -134,7 +134,11 @@ impl Writer {
             let is_waited_for = self.room.is_waited_for();
             let now = Instant::now();
             let is_due = self.settled_by.take_if(|by| *by <= now).is_some() || closes || is_waited_for;
-            let unwritten = self.settlement.unwritten();
+            let unwritten = if closes {
+                self.settlement.last_unwritten()
+            } else {
+                self.settlement.unwritten()
+            };
             let mut unwritten =
                 unwritten.filter(|unwritten| is_due || unwritten.is_urgent || !group.entries.is_empty());
             let mut written = Ok(());
@@ -209,6 +213,7 @@ impl Writer {
             new: entries,
             refusals: unwritten.refusals.clone(),
             settled_until: unwritten.settled_until,
+            settled_ahead: unwritten.settled_ahead.clone(),
         };
         // What a window waits for is sent next, and is to be known as sent after a loss of power.
         let durable = match self.policy {

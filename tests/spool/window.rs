@@ -58,6 +58,23 @@ async fn no_more_than_a_window_is_sent_before_the_first_is_settled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_close_leaves_nothing_that_was_delivered_behind_an_entry_that_was_not() {
+    let folder = tempdir().unwrap();
+    let rejects = AtomicUsize::new(1);
+    let (target, _) = numbers(move |_, chunk| reject(3, &rejects, chunk));
+    let delivery = Delivery::new(target).options(DeliveryOptions::default().backoff(|_: u32| Duration::from_secs(1)));
+    let spool = delivery.spooled(SpoolOptions::at(folder.path())).await.unwrap();
+    for number in 0..20 {
+        spool.enqueue(&number).await.unwrap();
+    }
+    sleep(Duration::from_secs(10)).await;
+    let report = spool.close().await.unwrap();
+    assert_eq!((report.report.delivered, report.left), (19, 1));
+    let left = SpoolFolder::open(folder.path()).unwrap().entries(100).unwrap();
+    assert_eq!(left.iter().map(|entry| entry.number).collect::<Vec<_>>(), [3]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_settled_is_removed_within_a_second_or_two() {
     let folder = tempdir().unwrap();
     let (target, _) = numbers(|_, chunk| accept(chunk));

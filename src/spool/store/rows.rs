@@ -1,5 +1,7 @@
 //! The rows of the file: their texts, and what they take.
 
+use std::ops::Range;
+
 use rusqlite::{Connection, Transaction};
 
 const PAGE: u64 = 4_096;
@@ -83,27 +85,28 @@ pub(super) fn read(
     Ok(read)
 }
 
-/// Removes the entries of one kind before this number. Returns how many they were, and what they took.
-pub(super) fn removed(transaction: &Transaction<'_>, kind: Kind, until: u64) -> rusqlite::Result<(u64, u64)> {
+/// Removes the entries of one kind with these numbers. Returns how many they were, and what they took.
+pub(super) fn removed(transaction: &Transaction<'_>, kind: Kind, numbers: Range<u64>) -> rusqlite::Result<(u64, u64)> {
     let (lengths, delete) = match kind {
         Kind::Waiting => (
-            "SELECT octet_length(entry) FROM entries WHERE number < ?1",
-            "DELETE FROM entries WHERE number < ?1",
+            "SELECT octet_length(entry) FROM entries WHERE number >= ?1 AND number < ?2",
+            "DELETE FROM entries WHERE number >= ?1 AND number < ?2",
         ),
         Kind::Refused => (
-            "SELECT octet_length(entry) + octet_length(cause) FROM refused WHERE number < ?1",
-            "DELETE FROM refused WHERE number < ?1",
+            "SELECT octet_length(entry) + octet_length(cause) FROM refused WHERE number >= ?1 AND number < ?2",
+            "DELETE FROM refused WHERE number >= ?1 AND number < ?2",
         ),
     };
+    let numbers = [signed(numbers.start), signed(numbers.end)];
     let mut bytes = 0;
     {
         let mut lengths = transaction.prepare(lengths)?;
-        let mut rows = lengths.query([signed(until)])?;
+        let mut rows = lengths.query(numbers)?;
         while let Some(row) = rows.next()? {
             bytes += cost(length(row.get(0)?));
         }
     }
-    let removed = transaction.execute(delete, [signed(until)])?;
+    let removed = transaction.execute(delete, numbers)?;
     Ok((removed as u64, bytes))
 }
 
