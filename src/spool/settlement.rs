@@ -187,7 +187,7 @@ impl Settlement {
     pub(super) fn readable_until(&self, waker: &Waker) -> u64 {
         self.reader.register(waker);
         let state = self.state();
-        state.end.min(state.gone_until + self.window)
+        state.end.min(state.gone_until.saturating_add(self.window))
     }
 
     /// Entries before this one do not linger. Wakes the delivery when that are more.
@@ -232,13 +232,13 @@ impl Settlement {
 
     /// Whether a part of the window waits for a write.
     pub(super) fn is_urgent(&self) -> bool {
-        self.state().ahead() * PARTS >= self.window
+        self.is_part(self.state().ahead())
     }
 
     /// What is to be written; `None` if that is nothing. If it is urgent, what was written before may be part of it.
     pub(super) fn unwritten(&self) -> Option<Unwritten> {
         let state = self.state();
-        let is_urgent = state.ahead() * PARTS >= self.window;
+        let is_urgent = self.is_part(state.ahead());
         (!state.is_all_written() || is_urgent).then(|| Unwritten {
             settled_until: state.mark.until(),
             settled_ahead: Vec::new(),
@@ -280,6 +280,11 @@ impl Settlement {
         state.gone_until = state.gone_until.max(number);
         drop(state);
         self.reader.wake();
+    }
+
+    /// Whether so many entries are a part of the window.
+    fn is_part(&self, entries: u64) -> bool {
+        entries >= self.window.div_ceil(PARTS)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -335,6 +340,14 @@ mod tests {
         settlement.durable_until(1);
         assert_eq!(settlement.readable_until(noop_waker_ref()), 9);
         assert!(settlement.unwritten().is_none());
+    }
+
+    #[test]
+    fn a_window_may_be_as_large_as_it_likes() {
+        let settlement = Settlement::new(10, 100, usize::MAX);
+        assert_eq!(settlement.readable_until(noop_waker_ref()), 100);
+        settlement.settle(10..90);
+        assert!(!settlement.is_urgent());
     }
 
     #[test]
