@@ -54,6 +54,8 @@ pub(super) struct NoMore;
 impl Room {
     /// Of these bytes, so many are taken.
     pub(super) fn new(max_bytes: u64, taken: u64) -> Self {
+        // More cannot be counted.
+        let max_bytes = max_bytes.min(Semaphore::MAX_PERMITS as u64);
         let counts = Counts {
             excess: taken.saturating_sub(max_bytes),
             ..Counts::default()
@@ -209,6 +211,13 @@ mod tests {
         room.take(30);
         room.free(21);
         assert_eq!(left(&room), 1);
+    }
+
+    #[test]
+    fn a_limit_beyond_all_numbers_is_none() {
+        let room = Room::new(u64::MAX, 100);
+        room.free(100);
+        assert_eq!(left(&room), Semaphore::MAX_PERMITS);
     }
 
     #[test]
