@@ -96,7 +96,7 @@ use crate::events::SPOOL;
 use crate::handlers::Handlers;
 use crate::invalid::ConversionError;
 use crate::options::DeliveryOptions;
-use crate::shutdown::joined;
+use crate::shutdown::{is_underway, joined};
 use crate::targets::BatchTarget;
 use crate::time_limit::within;
 
@@ -126,6 +126,19 @@ struct Shared {
 enum Completion {
     Running(JoinHandle<Result<SpoolReport, SpoolError>>),
     Ended(Result<SpoolReport, SpoolError>),
+}
+
+/// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
+struct Ending {
+    room: Arc<Room>,
+    end: CancellationToken,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.room.close();
+        self.end.cancel();
+    }
 }
 
 impl<V> Clone for Spool<V> {
@@ -176,14 +189,18 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             Arc::clone(&settlement),
             of_delivery,
         );
-        let close = (requests.clone(), Arc::clone(&room));
+        let writer_requests = requests.clone();
+        let ending = Ending {
+            room: Arc::clone(&room),
+            end: end.clone(),
+        };
         let running = tokio::spawn(async move {
             let writer = tokio::spawn(writer.run());
-            let report = joined(tokio::spawn(delivering).await).await;
-            let (requests, room) = close;
-            room.close();
+            let delivered = tokio::spawn(delivering).await;
+            drop(ending);
             // The writer ends with this request alone.
-            let _ = requests.send(Request::Close);
+            let _ = writer_requests.send(Request::Close);
+            let report = joined(delivered).await;
             let (totals, dropped) = joined(writer.await).await?;
             let report = SpoolReport {
                 report,
@@ -287,15 +304,21 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// same.
     ///
     /// # Errors
-    /// When the last removals could not be written, or the folder could not be closed. Entries that were acknowledged are in it
-    /// nevertheless.
+    /// When the last removals could not be written, or the folder could not be closed, and when the runtime that started the spool
+    /// has ended before. Entries that were acknowledged are in it nevertheless.
     pub async fn close(&self) -> Result<SpoolReport, SpoolError> {
         self.shared.room.close();
         self.shared.end.cancel();
         let mut completion = self.shared.completion.lock().await;
         let result = match &mut *completion {
             Completion::Ended(result) => return result.clone(),
-            Completion::Running(running) => joined(running.await).await,
+            Completion::Running(running) => match running.await {
+                Err(ended) if ended.is_cancelled() && !is_underway() => {
+                    let _ = self.shared.store.close().await;
+                    Err(SpoolError::Closed)
+                }
+                ended => joined(ended).await,
+            },
         };
         if let Err(error) = &result {
             warn!(target: SPOOL, error = error.to_string(), "the spool could not be closed in order");

@@ -8,7 +8,7 @@ use aws_batch_delivery::spool::{SpoolError, SpoolFolder, SpoolOptions, SyncPolic
 use aws_batch_delivery::targets::{Answer, Fault};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use tempfile::tempdir;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::numbers::{accept, numbers, refuse_odd, sent, spooled};
 use crate::options::{no_delay, one_at_a_time};
@@ -188,13 +188,48 @@ async fn the_folder_is_free_soon_after_the_last_handle_is_dropped() {
 async fn a_deadline_closes_the_spool_and_leaves_the_rest() {
     let folder = tempdir().unwrap();
     let (target, _) = numbers(stopped);
-    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
+    let deadline = Instant::now() + Duration::from_mins(1);
     let options = DeliveryOptions::default().deadline(deadline);
     let spool = spooled(target, options, folder.path()).await;
     spool.enqueue(&1).await.unwrap();
-    tokio::time::sleep_until(deadline + Duration::from_secs(5)).await;
+    let begun_before = tokio::spawn({
+        let spool = spool.clone();
+        async move { spool.flush().await }
+    });
+    sleep_until(deadline + Duration::from_secs(5)).await;
+    assert!(begun_before.is_finished());
+    timeout(Duration::from_mins(1), spool.flush()).await.unwrap();
     assert!(matches!(spool.enqueue(&2).await, Err(SpoolError::Closed)));
     assert_eq!(spool.close().await.unwrap().left, 1);
+}
+
+#[test]
+fn the_end_of_the_runtime_that_started_the_spool_closes_it() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap()
+    };
+    let folder = tempdir().unwrap();
+    let (target, _) = numbers(stopped);
+    let first = runtime();
+    let spool = first.block_on(async {
+        let spool = spooled(target, no_delay(), folder.path()).await;
+        spool.enqueue(&1).await.unwrap();
+        spool
+    });
+    drop(first);
+    runtime().block_on(async {
+        timeout(Duration::from_mins(1), spool.flush()).await.unwrap();
+        assert!(matches!(spool.enqueue(&2).await, Err(SpoolError::Closed)));
+        assert!(matches!(spool.close().await, Err(SpoolError::Closed)));
+        assert!(matches!(spool.close().await, Err(SpoolError::Closed)));
+        // What was acknowledged is there, and the folder is free.
+        let left = SpoolFolder::open(folder.path()).unwrap().entries(10).unwrap();
+        assert_eq!(left.len(), 1);
+    });
 }
 
 #[tokio::test(start_paused = true)]
