@@ -32,6 +32,9 @@ const SPARE_PAGES: i64 = 1_024;
 /// Pages that are given back to the file system at a time.
 const GIVEN_BACK: i64 = 1_024;
 
+/// The bytes of refused entries that are moved in one transaction, a fourth of the reserve.
+const MOVED_AT_A_TIME: usize = 4 << 20;
+
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
 
@@ -115,7 +118,8 @@ impl Store {
         first(&self.connection).map_err(|error| self.failure(error))
     }
 
-    /// Makes the changes, all or none. If it is `durable`, they survive a loss of power when it returns.
+    /// Makes the changes. If it is `durable`, they survive a loss of power when it returns. After an error there is none of the new
+    /// entries; others may have been moved or removed, and are so no more when it is tried again.
     ///
     /// New entries need the reserve; changes without them may use its space.
     pub(super) fn apply(&mut self, change: &Change, durable: bool) -> Result<Totals, SpoolError> {
@@ -123,13 +127,21 @@ impl Store {
             let made = self.reserve.make();
             made.map_err(|error| SpoolError::storage(&self.folder, error))?;
         }
-        let apply = |store: &mut Self| store.make_durable(durable).and_then(|()| store.changed(change));
-        if change.new.is_empty() {
-            self.with_reserve(apply)?;
-        } else {
-            apply(self).map_err(|error| self.failure(error))?;
+        let mut refusals: Vec<_> = change.refusals.iter().collect();
+        refusals.sort_unstable_by_key(|refusal| refusal.number);
+        let mut left = &*refusals;
+        loop {
+            let apply = |store: &mut Self| store.make_durable(durable).and_then(|()| store.changed(change, left));
+            let moved = if change.new.is_empty() {
+                self.with_reserve(apply)?
+            } else {
+                apply(self).map_err(|error| self.failure(error))?
+            };
+            left = &left[moved..];
+            if left.is_empty() {
+                return Ok(self.totals);
+            }
         }
-        Ok(self.totals)
     }
 
     /// Does what needs space to remove something. If the disk has none, it may use that of the reserve.
@@ -169,9 +181,8 @@ impl Store {
         read.map_err(|error| self.failure(error))
     }
 
-    /// Removes the oldest entries that were not read, until they free these bytes or none is left. Returns their number and what they
-    /// free.
-    pub(super) fn drop_oldest(&mut self, bytes: u64) -> Result<(u64, u64), SpoolError> {
+    /// Removes the oldest entries that were not read, until they free these bytes or none is left. Returns their number.
+    pub(super) fn drop_oldest(&mut self, bytes: u64) -> Result<u64, SpoolError> {
         let unread = self.unread;
         self.with_reserve(|store| {
             store.in_transaction(|transaction, totals| {
@@ -194,7 +205,7 @@ impl Store {
                 )?;
                 totals.entries = totals.entries.saturating_sub(dropped as u64);
                 totals.bytes = totals.bytes.saturating_sub(freed);
-                Ok((dropped as u64, freed))
+                Ok(dropped as u64)
             })
         })
     }
@@ -287,9 +298,21 @@ impl Store {
         set.map_err(|error| self.failure(error))
     }
 
-    fn changed(&mut self, change: &Change) -> rusqlite::Result<()> {
+    /// Makes the changes with the first of these refusals, in their order; all of them with the last. Returns how many those are.
+    fn changed(&mut self, change: &Change, refusals: &[&Refusal]) -> rusqlite::Result<usize> {
         self.in_transaction(|transaction, totals| {
-            if !change.new.is_empty() {
+            let moved = moved(transaction, totals, refusals)?;
+            let next = refusals.get(moved).map(|refusal| refusal.number);
+            // One that is not moved yet stays where it is.
+            let settled_until = next.map_or(change.settled_until, |next| next.min(change.settled_until));
+            let settled = (settled_until > 0).then_some(0..settled_until);
+            let ahead = change.settled_ahead.iter().filter(|_| next.is_none()).cloned();
+            for settled in settled.into_iter().chain(ahead) {
+                let (removed, bytes) = removed(transaction, Kind::Waiting, settled)?;
+                totals.entries = totals.entries.saturating_sub(removed);
+                totals.bytes = totals.bytes.saturating_sub(bytes);
+            }
+            if next.is_none() && !change.new.is_empty() {
                 let mut insert = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
                 for new in &change.new {
                     insert.execute(params![signed(totals.next), new.spooled_at, new.json])?;
@@ -298,31 +321,7 @@ impl Store {
                     totals.bytes += cost(new.json.len());
                 }
             }
-            if !change.refusals.is_empty() {
-                let mut keep = transaction.prepare(
-                    "INSERT INTO refused SELECT number, spooled_at, entry, ?2 FROM entries WHERE number = ?1
-                     RETURNING octet_length(entry)",
-                )?;
-                let mut remove = transaction.prepare("DELETE FROM entries WHERE number = ?1")?;
-                for Refusal { number, cause } in &change.refusals {
-                    let mut kept = keep.query(params![signed(*number), cause])?;
-                    // It may have been kept before an error that was reported after the commit.
-                    let Some(row) = kept.next()? else { continue };
-                    let length = length(row.get(0)?);
-                    while kept.next()?.is_some() {}
-                    remove.execute([signed(*number)])?;
-                    totals.entries = totals.entries.saturating_sub(1);
-                    totals.refused += 1;
-                    totals.bytes += cost(length + cause.len()) - cost(length);
-                }
-            }
-            let settled = (change.settled_until > 0).then_some(0..change.settled_until);
-            for settled in settled.into_iter().chain(change.settled_ahead.iter().cloned()) {
-                let (removed, bytes) = removed(transaction, Kind::Waiting, settled)?;
-                totals.entries = totals.entries.saturating_sub(removed);
-                totals.bytes = totals.bytes.saturating_sub(bytes);
-            }
-            Ok(())
+            Ok(moved)
         })
     }
 
@@ -348,6 +347,35 @@ impl Store {
     fn failure(&self, error: rusqlite::Error) -> SpoolError {
         failure(&self.folder, error)
     }
+}
+
+/// Keeps the first of these entries apart, as many as are moved at a time. Returns their number.
+fn moved(transaction: &Transaction<'_>, totals: &mut Totals, refusals: &[&Refusal]) -> rusqlite::Result<usize> {
+    if refusals.is_empty() {
+        return Ok(0);
+    }
+    let mut keep = transaction.prepare(
+        "INSERT INTO refused SELECT number, spooled_at, entry, ?2 FROM entries WHERE number = ?1
+         RETURNING octet_length(entry)",
+    )?;
+    let mut remove = transaction.prepare("DELETE FROM entries WHERE number = ?1")?;
+    let mut bytes = 0;
+    for (before, Refusal { number, cause }) in refusals.iter().enumerate() {
+        if bytes >= MOVED_AT_A_TIME {
+            return Ok(before);
+        }
+        let mut kept = keep.query(params![signed(*number), cause])?;
+        // It may have been kept before an error that was reported after that.
+        let Some(row) = kept.next()? else { continue };
+        let length = length(row.get(0)?);
+        while kept.next()?.is_some() {}
+        remove.execute([signed(*number)])?;
+        bytes += length + cause.len();
+        totals.entries = totals.entries.saturating_sub(1);
+        totals.refused += 1;
+        totals.bytes += cost(length + cause.len()) - cost(length);
+    }
+    Ok(refusals.len())
 }
 
 /// Looks into a folder that may be in use.

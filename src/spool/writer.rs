@@ -230,8 +230,7 @@ impl Writer {
         });
         match applied.await {
             Ok((totals, shrunk)) => {
-                let before = self.totals.bytes + taken;
-                self.totals = totals;
+                self.count(totals, taken);
                 // The device has all that was written before, too.
                 self.unsynced_since = (!durable).then(|| self.unsynced_since.unwrap_or_else(Instant::now));
                 self.settled_by = None;
@@ -239,11 +238,6 @@ impl Writer {
                 self.settlement.written(&unwritten);
                 if durable || self.policy == SyncPolicy::Never {
                     self.settlement.durable_until(self.settlement.removed_until());
-                }
-                if before >= totals.bytes {
-                    self.room.free(before - totals.bytes);
-                } else {
-                    self.room.take(totals.bytes - before);
                 }
                 self.settlement.spooled_until(totals.next);
                 for (place, written) in answers {
@@ -265,6 +259,17 @@ impl Writer {
         }
     }
 
+    /// This is in the folder now, of which so many bytes had a place before.
+    fn count(&mut self, totals: Totals, taken: u64) {
+        let before = self.totals.bytes + taken;
+        self.totals = totals;
+        if before >= totals.bytes {
+            self.room.free(before - totals.bytes);
+        } else {
+            self.room.take(totals.bytes - before);
+        }
+    }
+
     /// What could not be written is tried again after a pause.
     fn failed(&mut self, error: &SpoolError) {
         self.warn(error);
@@ -283,10 +288,9 @@ impl Writer {
             Ok((dropped, store.totals()))
         });
         match removed.await {
-            Ok(((dropped, freed), totals)) => {
-                self.totals = totals;
+            Ok((dropped, totals)) => {
+                self.count(totals, 0);
                 self.dropped += dropped;
-                self.room.free(freed);
                 if dropped > 0 && self.may_warn() {
                     let dropped = self.dropped;
                     warn!(target: SPOOL, dropped, "the spool is full: its oldest entries were removed without being delivered");

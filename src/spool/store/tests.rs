@@ -106,14 +106,69 @@ fn a_refused_entry_is_kept_apart_with_its_cause() {
     assert_eq!((totals.entries, totals.refused, totals.bytes), (1, 0, cost(1)));
 }
 
+/// Entries of 250 KB, and refusals of some of them.
+fn with_refusals(numbers: impl Iterator<Item = u64>) -> (TempDir, Store, Vec<Refusal>) {
+    let (folder, mut store) = opened();
+    let text = "x".repeat(250_000);
+    for _ in 0..12 {
+        append(&mut store, &[&*text; 10]);
+    }
+    let pages = |store: &Store| {
+        store
+            .connection
+            .query_row("PRAGMA page_count", [], |row| row.get::<_, i64>(0))
+    };
+    // 6 MiB more, and a fourth of what all the refused entries take.
+    store.limit_pages(pages(&store).unwrap() + 1_536).unwrap();
+    let refusal = |number| Refusal {
+        number,
+        cause: "refused".to_owned(),
+    };
+    (folder, store, numbers.map(refusal).collect())
+}
+
+#[test]
+fn many_large_entries_that_are_refused_at_once_take_little_space_to_be_kept_apart() {
+    let (folder, mut store, refusals) = with_refusals((10..110).rev());
+    let change = Change {
+        refusals,
+        settled_until: 120,
+        ..Change::default()
+    };
+    let totals = store.apply(&change, true).unwrap();
+    assert_eq!((totals.entries, totals.refused), (0, 100));
+    assert!(folder.path().join("reserve").exists());
+    let log = fs::metadata(folder.path().join(LOG)).unwrap().len();
+    assert!(log < 16 << 20, "{log}");
+}
+
+#[test]
+fn a_refused_entry_that_cannot_be_kept_apart_stays_while_those_before_it_are_removed() {
+    let (_folder, mut store, mut refusals) = with_refusals(10..110);
+    refusals[90].cause = "x".repeat(20 << 20);
+    let change = Change {
+        refusals,
+        settled_until: 120,
+        ..Change::default()
+    };
+    store.apply(&change, true).unwrap_err();
+    let first = store.first().unwrap().unwrap().0;
+    assert!((50..=100).contains(&first), "{first}");
+    assert_eq!(store.totals().entries, 120 - first);
+    store.limit_pages(1 << 30).unwrap();
+    let totals = store.apply(&change, true).unwrap();
+    assert_eq!((totals.entries, totals.refused), (0, 100));
+}
+
 #[test]
 fn the_oldest_entries_that_were_not_read_are_dropped() {
     let (_folder, mut store) = opened();
     append(&mut store, &["1", "2", "3", "4", "5"]);
     assert_eq!(store.read(0, 2, 9, usize::MAX).unwrap().len(), 2);
-    assert_eq!(store.drop_oldest(cost(1) + 1).unwrap(), (2, 2 * cost(1)));
+    assert_eq!(store.drop_oldest(cost(1) + 1).unwrap(), 2);
+    assert_eq!(store.totals().bytes, 3 * cost(1));
     assert_eq!(texts(&mut store), ["1", "2", "5"]);
-    assert_eq!(store.drop_oldest(u64::MAX).unwrap(), (0, 0), "all were read");
+    assert_eq!(store.drop_oldest(u64::MAX).unwrap(), 0, "all were read");
 }
 
 #[test]
@@ -290,6 +345,6 @@ fn only_a_full_disk_takes_the_reserve() {
     });
     assert!(matches!(error, Err(SpoolError::Storage { .. })));
     assert!(reserve.exists(), "another error is not mended by space");
-    assert_eq!(store.drop_oldest(1).unwrap().0, 1);
+    assert_eq!(store.drop_oldest(1).unwrap(), 1);
     assert_eq!(store.remove(Kind::Waiting, 4).unwrap().entries, 0);
 }
