@@ -249,6 +249,12 @@ impl Store {
         shrink().map_err(|error| failure(&self.folder, error))
     }
 
+    /// Asks the device for all that was written.
+    pub(super) fn sync(&self) -> Result<(), SpoolError> {
+        let synced = self.log()?.sync_data();
+        synced.map_err(|error| SpoolError::storage(&self.folder, error))
+    }
+
     /// The log of changes, to be synced while others are made.
     pub(super) fn log(&self) -> Result<File, SpoolError> {
         let log = File::options().write(true).open(self.folder.join(LOG));

@@ -223,8 +223,13 @@ impl Writer {
         };
         // The space of entries that were removed is of use to others only when nothing else is to be written.
         let shrinks = change.new.is_empty() && !self.room.is_waited_for();
+        let is_each_durable = self.policy == SyncPolicy::EachGroup;
         let applied = self.store.with(move |store| {
-            let totals = store.apply(&change, durable)?;
+            let totals = store.apply(&change, is_each_durable)?;
+            if durable && !is_each_durable {
+                // A commit asks the device for what was written before only if it changes something itself.
+                store.sync()?;
+            }
             let shrunk = if shrinks { store.shrink() } else { Ok(false) };
             Ok((totals, shrunk))
         });

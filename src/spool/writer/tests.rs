@@ -52,6 +52,28 @@ async fn a_write_waits_for_the_device_as_the_policy_says() {
     }
 }
 
+#[tokio::test]
+async fn a_window_moves_only_when_the_device_was_asked_although_nothing_was_removed() {
+    let (folder, mut writer, requests) = writer(SyncPolicy::Every(Duration::from_hours(1)), Full::Wait).await;
+    requests.send(request(&writer).await).ok().unwrap();
+    let group = writer.group().await;
+    writer.write(group, None).await.unwrap();
+    // A quarter of the window was dropped, so there is nothing to remove.
+    writer.settlement.read(1..26, std::iter::once(1..26));
+    writer.settlement.handled(0);
+    let unwritten = writer.settlement.unwritten().unwrap();
+    assert!(unwritten.is_urgent);
+    writer.write(Group::default(), Some(unwritten)).await.unwrap();
+    writer.settlement.read(26..51, std::iter::once(26..51));
+    let unwritten = writer.settlement.unwritten().unwrap();
+    assert!(unwritten.is_urgent);
+    // What is synced is the log, which is not there any more.
+    std::fs::remove_file(folder.path().join("spool.sqlite3-wal")).unwrap();
+    let error = writer.write(Group::default(), Some(unwritten)).await.unwrap_err();
+    assert!(matches!(error, SpoolError::Storage { .. }), "{error}");
+    assert_eq!(writer.settlement.readable_until(futures::task::noop_waker_ref()), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_sync_that_is_due_begins_although_requests_wait() {
     let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), Full::Wait).await;
