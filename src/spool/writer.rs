@@ -16,7 +16,7 @@ use super::handle::{StoreHandle, blocking};
 use super::options::{Full, SyncPolicy};
 use super::room::{Place, Room};
 use super::settlement::{Settlement, Unwritten};
-use super::store::{Change, NewEntry, Totals, cost};
+use super::store::{Change, NewEntry, Store, Totals, cost};
 use crate::events::SPOOL;
 use crate::shutdown::joined;
 use crate::time_limit::later;
@@ -32,6 +32,10 @@ const SETTLED_FOR: Duration = Duration::from_secs(1);
 
 /// How long after an error the writer waits before it tries again to write what is settled.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long after a removal, or after others were given back, free pages are given back to the file system. Until then later entries
+/// may use them.
+const GIVEN_BACK_AFTER: Duration = Duration::from_secs(1);
 
 /// How long an error is not logged again.
 const QUIET: Duration = Duration::from_mins(1);
@@ -59,6 +63,8 @@ pub(super) struct Writer {
     totals: Totals,
     /// When what is settled is written at the latest.
     settled_by: Option<Instant>,
+    /// When free pages are given back to the file system.
+    shrink_at: Option<Instant>,
     /// Since when the device may not have all that is written.
     unsynced_since: Option<Instant>,
     /// The device is asked for it.
@@ -117,6 +123,8 @@ impl Writer {
             full,
             totals,
             settled_by: None,
+            // An earlier process may have left a large file.
+            shrink_at: Some(Instant::now() + GIVEN_BACK_AFTER),
             unsynced_since: None,
             sync: None,
             synced_until: 0,
@@ -185,6 +193,7 @@ impl Writer {
                 }
                 Some(()) = OptionFuture::from(self.settled_by.map(sleep_until)) => return group,
                 Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => {}
+                Some(()) = OptionFuture::from(self.shrink_at.map(sleep_until)) => self.shrink().await,
                 () = self.room.wanted() => {
                     let may_make_room = self.full == Full::DropOldest || self.settlement.has_unwritten();
                     if may_make_room && !self.is_failing {
@@ -221,8 +230,6 @@ impl Writer {
             SyncPolicy::Every(_) => unwritten.is_urgent,
             SyncPolicy::Never => false,
         };
-        // The space of entries that were removed is of use to others only when nothing else is to be written.
-        let shrinks = change.new.is_empty() && !self.room.is_waited_for();
         let is_each_durable = self.policy == SyncPolicy::EachGroup;
         let applied = self.store.with(move |store| {
             let totals = store.apply(&change, is_each_durable)?;
@@ -230,11 +237,10 @@ impl Writer {
                 // A commit asks the device for what was written before only if it changes something itself.
                 store.sync()?;
             }
-            let shrunk = if shrinks { store.shrink() } else { Ok(false) };
-            Ok((totals, shrunk))
+            Ok(totals)
         });
         match applied.await {
-            Ok((totals, shrunk)) => {
+            Ok(totals) => {
                 self.count(totals, taken);
                 // The device has all that was written before, too.
                 self.unsynced_since = (!durable).then(|| self.unsynced_since.unwrap_or_else(Instant::now));
@@ -248,9 +254,6 @@ impl Writer {
                 for (place, written) in answers {
                     place.keep();
                     let _ = written.send(Ok(()));
-                }
-                if let Err(error) = shrunk {
-                    self.warn(&error);
                 }
                 Ok(())
             }
@@ -268,6 +271,9 @@ impl Writer {
     fn count(&mut self, totals: Totals, taken: u64) {
         let before = self.totals.bytes + taken;
         self.totals = totals;
+        if before > totals.bytes {
+            self.shrink_at.get_or_insert_with(|| Instant::now() + GIVEN_BACK_AFTER);
+        }
         if before >= totals.bytes {
             self.room.free(before - totals.bytes);
         } else {
@@ -302,6 +308,21 @@ impl Writer {
                 }
             }
             Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Gives some free pages back to the file system, and others later if there are more and no entry waits for them.
+    async fn shrink(&mut self) {
+        self.shrink_at = Some(Instant::now() + GIVEN_BACK_AFTER);
+        if self.room.is_waited_for() {
+            return;
+        }
+        let shrunk = self.store.with(Store::shrink).await;
+        if let Err(error) = &shrunk {
+            self.warn(error);
+        }
+        if !shrunk.is_ok_and(|may_be_more| may_be_more) {
+            self.shrink_at = None;
         }
     }
 

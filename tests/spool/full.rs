@@ -10,6 +10,7 @@ use futures::FutureExt;
 use futures::future::join_all;
 use tempfile::tempdir;
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 /// The smallest limit.
 const MAX_BYTES: u64 = 4 << 20;
@@ -108,6 +109,29 @@ async fn a_full_spool_may_drop_its_oldest_entries_that_were_not_read() {
     assert_eq!(report.left, 0);
     assert_eq!(report.report.delivered + report.dropped, ENTRIES as u64);
     assert!((30..=42).contains(&report.report.delivered), "{report}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_was_large_shrinks_whether_more_is_handed_over_or_not() {
+    for handed_over in [0, 1] {
+        let folder = tempdir().unwrap();
+        let (spool, gate) = gated_with(folder.path(), Full::Wait, 32 * MAX_BYTES).await;
+        let texts: Vec<_> = (0..600).map(text).collect();
+        let taken = join_all(texts.iter().map(|text| spool.enqueue(text))).await;
+        assert!(taken.iter().all(Result::is_ok));
+        assert!(size(folder.path()) > 60_000_000);
+        gate.send_replace(true);
+        spool.flush().await;
+        for _ in 0..600 {
+            sleep(Duration::from_millis(100)).await;
+            for _ in 0..handed_over {
+                spool.enqueue(&"small".to_owned()).await.unwrap();
+            }
+        }
+        // With the reserve of 16 MiB.
+        let size = size(folder.path());
+        assert!(size < 28 << 20, "{handed_over}: {size}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

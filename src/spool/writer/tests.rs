@@ -5,7 +5,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{advance, timeout};
 
 use super::*;
-use crate::spool::store::{Refusal, Store};
+use crate::spool::store::Refusal;
 
 const TIME: Duration = Duration::from_millis(10);
 
