@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf, absolute};
 use super::error::SpoolError;
 
 /// Locked as long as a spool is open.
-const LOCK: &str = "lock";
+const LOCK: &str = "spool.lock";
 
 /// A folder for the files of a spool, by a path that does not depend on the current folder.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rand::Rng;
 
 /// Its file.
-const FILE: &str = "reserve";
+const FILE: &str = "spool.reserve";
 
 /// What a removal may take before it frees anything: the log up to its next checkpoint, the largest group of entries that is in it
 /// besides, and what the file grows by when both are moved into it.
@@ -42,6 +42,11 @@ impl Reserve {
         // Without it, the first entry is refused.
         let _ = reserve.make();
         reserve
+    }
+
+    /// Removes what an earlier process has left of it, which was killed. Returns whether that has freed its space.
+    pub(super) fn release_old(folder: &Path) -> bool {
+        fs::remove_file(folder.join(FILE)).is_ok()
     }
 
     /// Makes it, if it is not there.
@@ -116,6 +121,9 @@ mod tests {
         let missing = folder.path().join("missing");
         let mut reserve = Reserve::of(&missing);
         fs::create_dir(&missing).unwrap();
+        assert!(reserve.failed_at.is_some());
+        // However long this test takes.
+        reserve.failed_at = Some(Instant::now() + Duration::from_hours(1));
         let error = reserve.make().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert!(!missing.join(FILE).exists());

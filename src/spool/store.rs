@@ -84,13 +84,14 @@ impl Store {
         let location = Location::create(folder).map_err(|error| SpoolError::storage(folder, error))?;
         let lock = location.lock()?;
         let folder = location.folder().to_owned();
-        let mut reserve = Reserve::of(&folder);
         let mut opened = open_or_create(&folder);
-        if opened.as_ref().is_err_and(is_without_space) && reserve.release() {
+        if opened.as_ref().is_err_and(is_without_space) && Reserve::release_old(&folder) {
             opened = open_or_create(&folder);
         }
         let connection = opened.map_err(|error| failure(&folder, error))?;
         let totals = known_totals(&folder, &connection)?;
+        // Not before it is known that no other program uses the folder.
+        let reserve = Reserve::of(&folder);
         // The names of the new files and folders.
         location.sync().map_err(|error| SpoolError::storage(&folder, error))?;
         let first = first(&connection).map_err(|error| failure(&folder, error))?;

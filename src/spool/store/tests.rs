@@ -137,7 +137,7 @@ fn many_large_entries_that_are_refused_at_once_take_little_space_to_be_kept_apar
     };
     let totals = store.apply(&change, true).unwrap();
     assert_eq!((totals.entries, totals.refused), (0, 100));
-    assert!(folder.path().join("reserve").exists());
+    assert!(folder.path().join("spool.reserve").exists());
     let log = fs::metadata(folder.path().join(LOG)).unwrap().len();
     assert!(log < 16 << 20, "{log}");
 }
@@ -195,10 +195,16 @@ fn files_of_others_are_not_touched() {
     other.execute_batch("CREATE TABLE theirs (name TEXT)").unwrap();
     drop(other);
     let theirs = fs::read(folder.path().join(FILE)).unwrap();
+    for name in ["reserve", "lock", "spool.reserve"] {
+        fs::write(folder.path().join(name), name).unwrap();
+    }
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, SpoolError::Unknown { .. }), "{error}");
     assert_eq!(fs::read(folder.path().join(FILE)).unwrap(), theirs);
     assert!(!folder.path().join(LOG).exists());
+    for name in ["reserve", "lock", "spool.reserve"] {
+        assert_eq!(fs::read(folder.path().join(name)).unwrap(), name.as_bytes());
+    }
     fs::write(folder.path().join(FILE), [b'x'; 5_000]).unwrap();
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, SpoolError::Storage { .. }), "{error}");
@@ -319,7 +325,7 @@ fn a_path_is_absolute_from_the_start_and_not_empty() {
 #[test]
 fn a_folder_that_is_dropped_has_no_reserve() {
     let (folder, store) = opened();
-    let reserve = folder.path().join("reserve");
+    let reserve = folder.path().join("spool.reserve");
     assert!(reserve.exists());
     drop(store);
     assert!(!reserve.exists());
@@ -330,7 +336,7 @@ fn only_a_full_disk_takes_the_reserve() {
     let (folder, mut store) = opened();
     append(&mut store, &["1", "2", "3"]);
     store.limit_pages(1).unwrap();
-    let reserve = folder.path().join("reserve");
+    let reserve = folder.path().join("spool.reserve");
     let large = "x".repeat(100_000);
     let error = store.with_reserve(|store| {
         store.in_transaction(|transaction, _| transaction.execute("UPDATE entries SET entry = ?1", [&large]))
