@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub(super) use self::database::Totals;
-use self::database::{FILE, LOG, known_totals, open, open_or_create};
+use self::database::{FILE, known_totals, log, open, open_or_create};
 pub(super) use self::rows::{Kind, StoredEntry, cost};
 use self::rows::{first, length, read, removed, signed, unsigned};
 use super::error::SpoolError;
@@ -258,7 +258,7 @@ impl Store {
 
     /// The log of changes, to be synced while others are made.
     pub(super) fn log(&self) -> Result<File, SpoolError> {
-        let log = File::options().write(true).open(self.folder.join(LOG));
+        let log = File::options().write(true).open(log(&self.folder, &self.connection));
         log.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 

@@ -1,6 +1,6 @@
 //! The file: its settings, its tables, and its version.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -11,9 +11,6 @@ use crate::spool::error::SpoolError;
 /// The file of the entries.
 pub(super) const FILE: &str = "spool.sqlite3";
 
-/// The log of changes that are not in it yet.
-pub(super) const LOG: &str = "spool.sqlite3-wal";
-
 /// Tells the file from other files of SQLite: `spol`.
 const APPLICATION: i32 = 0x7370_6f6c;
 
@@ -21,7 +18,8 @@ const APPLICATION: i32 = 0x7370_6f6c;
 const FORMAT: i32 = 1;
 
 /// Before the tables: pages as large as those of memory and of file systems; a cache of 2 MiB; a log that is cut to 4 MiB after each
-/// time that it was longer; on macOS a sync that reaches the device; and commits that do not wait for it until they are to.
+/// time that it was longer; on macOS a sync that reaches the device; removed entries that are not overwritten, which an SQLite of the system
+/// may do by default; and commits that do not wait for the device until they are to.
 const SETTINGS: &str = "
     PRAGMA page_size = 4096;
     PRAGMA auto_vacuum = INCREMENTAL;
@@ -29,6 +27,7 @@ const SETTINGS: &str = "
     PRAGMA journal_size_limit = 4194304;
     PRAGMA cache_size = -2048;
     PRAGMA fullfsync = ON;
+    PRAGMA secure_delete = OFF;
     PRAGMA synchronous = NORMAL;
 ";
 
@@ -56,6 +55,14 @@ pub(super) fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connecti
     // One that looks at the file holds up the one that writes, and the other way round, for moments.
     connection.busy_timeout(Duration::from_secs(5))?;
     Ok(connection)
+}
+
+/// The log of changes that are not in the file yet. The file may be elsewhere by a symbolic link, and the log is beside it.
+pub(super) fn log(folder: &Path, connection: &Connection) -> PathBuf {
+    let file = connection.path().map_or_else(|| folder.join(FILE), PathBuf::from);
+    let mut log = file.into_os_string();
+    log.push("-wal");
+    log.into()
 }
 
 /// Opens the file of a folder to write to it, or creates it. A file of others is not changed.

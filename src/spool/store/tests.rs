@@ -6,6 +6,8 @@ use tempfile::{TempDir, tempdir};
 
 use super::*;
 
+const LOG: &str = "spool.sqlite3-wal";
+
 /// Milliseconds of the year 2026.
 const NOW: i64 = 1_790_000_000_000;
 
@@ -320,6 +322,22 @@ fn a_path_is_absolute_from_the_start_and_not_empty() {
     append(&mut store, &["1"]);
     store.close().unwrap();
     assert!(is_there(&relative));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_elsewhere_by_a_link_is_synced_there() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1"]);
+    store.close().unwrap();
+    let elsewhere = tempdir().unwrap();
+    let file = elsewhere.path().join("entries");
+    fs::rename(folder.path().join(FILE), &file).unwrap();
+    std::os::unix::fs::symlink(&file, folder.path().join(FILE)).unwrap();
+    let mut store = Store::open(folder.path()).unwrap();
+    append(&mut store, &["2"]);
+    store.sync().unwrap();
+    assert_eq!(texts(&mut store), ["1", "2"]);
 }
 
 #[test]
