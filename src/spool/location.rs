@@ -64,12 +64,12 @@ impl Location {
                 break;
             }
         }
-        // An earlier process may have created the folder and ended before this. The parent may be one that cannot be opened.
+        // An earlier process may have created the folder and ended before this. The parent may be one that cannot be opened or synced.
         if self.folder == self.existed
             && let Some(parent) = self.folder.parent()
             && let Ok(parent) = File::open(parent)
         {
-            parent.sync_all()?;
+            let _ = parent.sync_all();
         }
         Ok(())
     }
