@@ -22,6 +22,8 @@ pub(super) struct Appended {
 pub(super) struct OpenedFile {
     path: PathBuf,
     file: File,
+    /// What is no file on a disk, such as a pipe, cannot be synced, read again or truncated.
+    is_file: bool,
     /// Whether the name of the file is known to be on the disk.
     is_named: AtomicBool,
 }
@@ -29,8 +31,7 @@ pub(super) struct OpenedFile {
 impl OpenedFile {
     /// Returns when what was written cannot be lost, and neither can the name of the file, which may be new.
     pub(super) fn sync(&self) -> io::Result<()> {
-        // What is no file on a disk, such as a pipe, cannot be synced.
-        if self.file.metadata()?.is_file() {
+        if self.is_file {
             self.file.sync_data()?;
             if !self.is_named.load(Relaxed) {
                 sync_folder_of(&self.path)?;
@@ -40,9 +41,18 @@ impl OpenedFile {
         Ok(())
     }
 
+    /// Writes behind all that is in it.
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = &self.file;
+        if self.is_file {
+            file.seek(SeekFrom::End(0))?;
+        }
+        file.write_all(bytes)
+    }
+
     /// Reads it from its begin, unless it is no file on a disk.
     fn from_its_begin(&self) -> io::Result<Option<BufReader<&File>>> {
-        if !self.file.metadata()?.is_file() {
+        if !self.is_file {
             return Ok(None);
         }
         (&self.file).rewind()?;
@@ -53,23 +63,24 @@ impl OpenedFile {
 impl Appended {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.create(true).append(true);
+        // On Windows, what is opened to be appended to alone cannot be truncated.
+        options.create(true).truncate(false).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let is_new = !path.exists();
         let mut file = options.read(true).open(path)?;
-        let metadata = file.metadata()?;
+        let is_file = file.metadata()?.is_file();
         // Two loads would truncate each other's lines. A device such as /dev/null is for all.
-        if metadata.is_file() {
+        if is_file {
             file.try_lock()?;
         }
-        let mut length = metadata.len();
-        if metadata.is_file() && length > 0 {
+        let mut length = file.metadata()?.len();
+        if is_file && length > 0 {
             let mut last = [0];
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)?;
             if last != *b"\n" {
-                // A load may have been killed while it wrote the last line, which becomes a line of its own.
+                // A load may have been killed while it wrote the last line, which becomes a line of its own. The file was read to its end.
                 file.write_all(b"\n")?;
                 length += 1;
             }
@@ -77,6 +88,7 @@ impl Appended {
         let opened = OpenedFile {
             path: path.to_owned(),
             file,
+            is_file,
             is_named: AtomicBool::new(false),
         };
         Ok(Self {
@@ -105,7 +117,7 @@ impl Appended {
     /// Writes whole lines.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         self.before = self.length;
-        match (&self.opened.file).write_all(lines) {
+        match self.opened.append(lines) {
             Ok(()) => {
                 self.length += lines.len() as u64;
                 Ok(())
