@@ -61,6 +61,12 @@ impl HeldMessage {
         }
     }
 
+    /// The group in which it has its place; `None` if it has none. When a message expires, its group is given up, and is another one's if
+    /// its messages come again.
+    pub(super) fn current_group(&self) -> Option<Arc<str>> {
+        self.group.clone().filter(|_| !self.has_expired)
+    }
+
     /// For how long it is to be hidden from now on, in whole seconds; `None` if its time is over.
     pub(super) fn renewal(&mut self, now: Instant, visibility: Duration) -> Option<Duration> {
         // Until the renewal is accepted.

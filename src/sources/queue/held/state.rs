@@ -168,7 +168,7 @@ impl State {
         let Some(held) = self.handed_out(number) else {
             return;
         };
-        let group = held.group.clone();
+        let group = held.current_group();
         self.enter(number, Phase::Deleting);
         let Some(group) = group else { return };
         match self.groups.get_mut(&group).map(VecDeque::pop_front) {
@@ -192,7 +192,7 @@ impl State {
         let Some(held) = self.handed_out(number) else {
             return;
         };
-        let (group, has_expired) = (held.group.clone(), held.has_expired);
+        let (group, has_expired) = (held.current_group(), held.has_expired);
         self.hold_back(group.as_ref(), phase);
         if has_expired {
             self.remove(number);
@@ -377,5 +377,42 @@ fn is_of_the_handle(cause: &Cause) -> bool {
         .iter()
         .any(|code| fault.code().contains(code)),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(id: u32) -> Message {
+        let message = Message::builder()
+            .message_id(id.to_string())
+            .receipt_handle(id.to_string());
+        message.attributes(GROUP, "group").build()
+    }
+
+    fn taken(state: &mut State) -> Option<u64> {
+        state.take().map(|(number, _)| number)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_has_expired_moves_nothing_of_its_group() {
+        let settled: fn(&mut State, u64) = State::settle;
+        for end in [settled, State::release, State::set_aside] {
+            let mut state = State::new(true, Duration::from_mins(1));
+            state.hold(message(1));
+            let expired = taken(&mut state).unwrap();
+            state.expire(expired);
+            // It is received again, with what stands behind it.
+            for id in [1, 2, 3] {
+                state.hold(message(id));
+            }
+            let again = taken(&mut state).unwrap();
+            end(&mut state, expired);
+            assert_eq!((taken(&mut state), state.waiting()), (None, 2));
+            state.settle(again);
+            assert!(taken(&mut state).is_some_and(|next| next > again));
+            assert_eq!(taken(&mut state), None);
+        }
     }
 }
