@@ -1,5 +1,7 @@
 //! Deletes and updates the items of a table that an expression holds for, or all of them.
 
+use std::collections::HashSet;
+
 use tokio::task;
 
 use super::estimate::{Estimate, write_units};
@@ -17,7 +19,7 @@ use crate::sink::{
     self, Access, BatchTarget, Change, Destination, DynamoTable, Existing, Expressions, ItemWrite, PaceOptions,
     Settings,
 };
-use crate::source::{Flaw, TableReads};
+use crate::source::{Flaw, TableReads, placeholders, unused_placeholder};
 
 /// Deletes the items.
 pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
@@ -102,13 +104,26 @@ pub(super) fn written(
 }
 
 /// The change on the condition that the expression holds, with the placeholders that are in one of both.
+///
+/// An expression such as `attribute_not_exists(seen)` holds for an item that is gone as well, which an update would create.
 fn expressions(condition: &Condition, change: Change, filter: String) -> Expressions {
     let mut expressions = condition.expressions(change);
-    expressions.keep(&match &expressions.change {
-        Change::Update(_, update) => format!("{update} {filter}"),
-        Change::Put | Change::Delete(_) => filter.clone(),
+    let (used, of_key) = match &expressions.change {
+        Change::Update(key, update) => (format!("{update} {filter}"), key.attributes().next()),
+        Change::Put | Change::Delete(_) => (filter.clone(), None),
+    };
+    let of_key = of_key.map(|attribute| attribute.name.clone());
+    expressions.keep(&used);
+    expressions.condition = Some(match of_key {
+        Some(name) => {
+            let used: HashSet<String> = placeholders(&used, '#').collect();
+            let placeholder = unused_placeholder(|name| used.contains(name));
+            let condition = format!("attribute_exists({placeholder}) AND ({filter})");
+            expressions.names.insert(placeholder, name);
+            condition
+        }
+        None => filter,
     });
-    expressions.condition = Some(filter);
     expressions
 }
 
@@ -265,5 +280,22 @@ fn refuse_inputs(common: &Common) -> Result<(), Failure> {
         Some((_, what)) => Err(Failure::WrongUse(format!(
             "--all, --where and --key-condition are about the items of the table: leave out {what}"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_of_an_item_that_is_gone_creates_none() {
+        let filter = "attribute_not_exists(#key_0)";
+        let key: Key = "id".parse().unwrap();
+        let of = |change| expressions(&Condition::default(), change, filter.to_owned());
+        let update = of(Change::Update(key.clone(), "SET seen = :no".to_owned()));
+        let guarded = "attribute_exists(#key_1) AND (attribute_not_exists(#key_0))";
+        assert_eq!(update.condition.as_deref(), Some(guarded));
+        assert_eq!(update.names.get("#key_1").map(String::as_str), Some("id"));
+        assert_eq!(of(Change::Delete(key)).condition.as_deref(), Some(filter));
     }
 }

@@ -94,8 +94,8 @@ impl TableReads {
     pub(crate) fn keys<'a>(self, attributes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut reads = self;
         let mut placeholders = Vec::new();
-        for (number, attribute) in attributes.into_iter().enumerate() {
-            let placeholder = format!("#key_{number}");
+        for attribute in attributes {
+            let placeholder = unused_placeholder(|name| reads.names.contains_key(name));
             reads.names.insert(placeholder.clone(), attribute.to_owned());
             placeholders.push(placeholder);
         }
@@ -113,9 +113,9 @@ impl TableReads {
                 .to_owned()
         };
         let named: BTreeSet<String> = project.split(',').map(meaning).collect();
-        for (number, attribute) in attributes.into_iter().enumerate() {
+        for attribute in attributes {
             if !named.contains(attribute) {
-                let placeholder = format!("#key_{number}");
+                let placeholder = unused_placeholder(|name| self.names.contains_key(name));
                 project.push_str(", ");
                 project.push_str(&placeholder);
                 self.names.insert(placeholder, attribute.to_owned());
@@ -277,6 +277,18 @@ pub(crate) fn placeholders(expression: &str, sign: char) -> impl Iterator<Item =
     })
 }
 
+/// A placeholder of a name that stands for nothing else.
+pub(crate) fn unused_placeholder(is_used: impl Fn(&str) -> bool) -> String {
+    let mut number = 0;
+    loop {
+        let placeholder = format!("#key_{number}");
+        if !is_used(&placeholder) {
+            return placeholder;
+        }
+        number += 1;
+    }
+}
+
 /// Whether another attempt to read the items, or one from another machine, may succeed.
 pub(crate) fn is_unreachable(error: &ScanError) -> bool {
     !error.cause.is_permanent()
@@ -343,8 +355,20 @@ mod tests {
             .checked()
             .unwrap()
             .including(["year", "id"]);
-        assert_eq!(checked.project.as_deref(), Some("#year, title, #key_1"));
-        assert_eq!(checked.names.get("#key_1").map(String::as_str), Some("id"));
+        assert_eq!(checked.project.as_deref(), Some("#year, title, #key_0"));
+        assert_eq!(checked.names.get("#key_0").map(String::as_str), Some("id"));
+    }
+
+    #[test]
+    fn placeholders_of_the_key_are_none_that_the_filter_has() {
+        let checked = reads("#key_0 = :b", &[], &[":b"]).checked().unwrap();
+        let named = |reads: &TableReads, name: &str| reads.names.get(name).cloned();
+        let (keys, including) = (checked.clone().keys(["id", "sort"]), checked.including(["id"]));
+        assert_eq!(keys.project.as_deref(), Some("#key_1, #key_2"));
+        for reads in [keys, including] {
+            assert_eq!(named(&reads, "#key_0").as_deref(), Some("key_0"));
+            assert_eq!(named(&reads, "#key_1").as_deref(), Some("id"));
+        }
     }
 
     #[test]
