@@ -34,7 +34,7 @@ pub const MAX_RECORDS: usize = 500;
 pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
 
 /// Bytes of a record, its partition key included: 10 MiB. From the API reference of `PutRecords`. A stream may have a lower
-/// limit, by default 1 MiB, and then refuses a call with a larger record.
+/// limit, by default 1 MiB, and then refuses a call with a larger record; it tells that limit.
 pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
 
 /// User records in a call, if they are aggregated.
@@ -43,8 +43,10 @@ const MAX_USER_RECORDS: usize = 10_000;
 /// Bytes of an aggregate, its partition key included: 1 MiB, which every stream takes unless it is set lower.
 const MAX_AGGREGATE_BYTES: usize = 1024 * 1024;
 
+const KIB: usize = 1_024;
+
 /// Bytes of a unit of the pace.
-const UNIT: usize = 1_024;
+const UNIT: usize = KIB;
 
 /// Bytes of a unit of the pace, if records are aggregated: then small ones count by their bytes as well.
 const AGGREGATED_UNIT: usize = 64;
@@ -59,6 +61,15 @@ const NO_KEYS: &str = "the stream ignores partition keys";
 const UPDATE: &str = "its RecordDistributionStrategy is AUTO: change it to USER_PARTITION_KEY, or deliver without `ordered` \
                       and `aggregated`";
 
+/// What the stream tells of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Summary {
+    /// Whether it distributes the records itself.
+    spreads: bool,
+    /// Bytes of the data of a record, if it tells them.
+    record_bytes: Option<usize>,
+}
+
 /// A Kinesis data stream to put records into.
 ///
 /// Each shard has its own capacity, 1 MiB and 1,000 records a second, and throttles independently. A shard that is
@@ -67,8 +78,9 @@ const UPDATE: &str = "its RecordDistributionStrategy is AUTO: change it to USER_
 /// shard.
 ///
 /// A stream on demand may distribute the records itself (`RecordDistributionStrategy` is `AUTO`), whatever keys they have.
-/// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. If that call is not permitted or
-/// fails, partition keys count as in other streams.
+/// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. It also tells the largest record that the stream
+/// takes. If that call is not permitted or fails, partition keys count as in other streams, and a call with a record that is too large
+/// is refused and sent again in halves.
 ///
 /// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps the order of each partition key. A record may be in the
 /// stream twice when a call is repeated after a lost answer. The [`sequence_number`](Acknowledgement::sequence_number) of
@@ -87,8 +99,7 @@ pub struct KinesisStream {
     is_ordered: bool,
     is_aggregated: bool,
     shards: ShardMap,
-    /// Whether the stream distributes the records itself.
-    spreads: Lookup<bool>,
+    summary: Lookup<Summary>,
     /// Whether a record was put into another shard than that of its hash key.
     ignores_keys: Arc<AtomicBool>,
 }
@@ -111,7 +122,7 @@ impl KinesisStream {
             is_ordered: false,
             is_aggregated: false,
             shards: ShardMap::new(),
-            spreads: Lookup::by("DescribeStreamSummary"),
+            summary: Lookup::by("DescribeStreamSummary"),
             ignores_keys: Arc::default(),
         }
     }
@@ -185,7 +196,7 @@ impl KinesisStream {
 
     /// Whether the stream is known to distribute the records itself.
     fn spreads(&self) -> bool {
-        self.spreads.get() == Some(&true) || self.ignores_keys.load(Relaxed)
+        self.summary.get().is_some_and(|summary| summary.spreads) || self.ignores_keys.load(Relaxed)
     }
 
     /// The bytes of the largest aggregate.
@@ -209,7 +220,7 @@ impl KinesisStream {
         }
     }
 
-    async fn describe(&self) -> Result<bool, LookupError> {
+    async fn describe(&self) -> Result<Summary, LookupError> {
         let (name, arn) = self.name_or_arn();
         let call = self
             .client
@@ -224,7 +235,11 @@ impl KinesisStream {
             .map_err(classify)?;
         let summary = output.stream_description_summary();
         let strategy = summary.and_then(StreamDescriptionSummary::record_distribution_strategy);
-        Ok(strategy == Some(&RecordDistributionStrategy::Auto))
+        let most = summary.and_then(StreamDescriptionSummary::max_record_size_in_kib);
+        Ok(Summary {
+            spreads: strategy == Some(&RecordDistributionStrategy::Auto),
+            record_bytes: most.and_then(|kib| usize::try_from(kib).ok()).map(|kib| kib * KIB),
+        })
     }
 
     async fn list_shards(&self) -> Result<Shards, LookupError> {
@@ -341,7 +356,7 @@ impl BatchTarget for KinesisStream {
             // Each partition key then has its own pace, which is nearly as good.
             debug!(target: LOOKUP, destination = &*self.name(), code = fault.code(), "the shards are not known");
         }
-        if let Err(fault) = self.spreads.ask_once(|| self.describe()).await {
+        if let Err(fault) = self.summary.ask_once(|| self.describe()).await {
             // Then the throttles of its shards may count for the wrong keys.
             let code = fault.code();
             debug!(target: LOOKUP, destination = &*self.name(), code, "it is not known whether keys determine the shards");
@@ -349,7 +364,7 @@ impl BatchTarget for KinesisStream {
     }
 
     fn preparation_fault(&self) -> Option<Fault> {
-        self.shards.missing().or_else(|| self.spreads.missing())
+        self.shards.missing().or_else(|| self.summary.missing())
     }
 
     /// With aggregation, a record needs what an aggregate of it alone would need, so that the sum is enough for all of them together. One
@@ -357,6 +372,9 @@ impl BatchTarget for KinesisStream {
     fn check(&self, record: &PutRecordsRequestEntry) -> Result<usize, InvalidEntry> {
         let limit = self.limits.entry_bytes.min(self.limits.bytes);
         let size = check(record, limit)?;
+        if let Some(limit) = self.summary.get().and_then(|summary| summary.record_bytes) {
+            within(record.data().as_ref().len(), limit)?;
+        }
         if !self.is_aggregated {
             return Ok(size);
         }

@@ -268,6 +268,22 @@ async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_an
 }
 
 #[tokio::test]
+async fn a_record_has_as_many_bytes_as_the_stream_tells() {
+    let recorder = Recorder::answering(
+        200,
+        r#"{"StreamDescriptionSummary":{"StreamName":"orders","StreamARN":"arn","StreamStatus":"ACTIVE",
+            "RetentionPeriodHours":24,"StreamCreationTimestamp":0,"EnhancedMonitoring":[],"OpenShardCount":4,
+            "MaxRecordSizeInKiB":1024}}"#,
+    );
+    let stream = stream(&recorder);
+    stream.prepare().await;
+    let of_data = |bytes: usize| record("a").data(Blob::new(vec![0; bytes])).build().unwrap();
+    assert_eq!(stream.check(&of_data(1_048_576)), Ok(1_048_577));
+    let error = stream.check(&of_data(1_048_577)).unwrap_err().to_string();
+    assert_eq!(error, "the record has 1048577 bytes, the limit is 1048576");
+}
+
+#[tokio::test]
 async fn keys_count_when_it_is_not_permitted_to_ask_if_the_stream_distributes_records_itself() {
     let recorder = Recorder::answering(400, r#"{"__type":"AccessDeniedException"}"#);
     let stream = stream(&recorder).ordered();
