@@ -28,6 +28,9 @@ pub const MAX_BATCH_BYTES: usize = 999_999;
 /// Bytes that EventBridge counts for the time of an event. From its user guide, like all of [`event_size`].
 const TIME: usize = 14;
 
+/// Characters of a detail type. From the API reference of `PutEventsRequestEntry`. An event with more was seen to be accepted and lost.
+const MAX_DETAIL_TYPE_LENGTH: usize = 128;
+
 /// An event bus to put events on.
 ///
 /// `PutEvents` reports success for a bus that does not exist, and drops the events. So `DescribeEventBus` checks before the
@@ -135,6 +138,15 @@ impl BatchTarget for EventBus {
             if text.is_none_or(str::is_empty) {
                 return Err(InvalidEntry::Missing { part });
             }
+        }
+        if event
+            .detail_type()
+            .is_some_and(|text| text.chars().count() > MAX_DETAIL_TYPE_LENGTH)
+        {
+            return Err(InvalidEntry::Malformed {
+                part: "detail type",
+                rule: "of at most 128 characters",
+            });
         }
         let actual = event_size(event);
         let limit = self.limits.entry_bytes.min(self.limits.bytes);

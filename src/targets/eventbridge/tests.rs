@@ -98,3 +98,12 @@ fn an_event_without_a_required_part_is_refused_before_the_call() {
         assert_eq!(checked(event), Err(format!("the {part} is missing or empty")));
     }
 }
+
+#[test]
+fn a_detail_type_of_more_than_128_characters_is_refused_before_the_call() {
+    assert!(checked(event().detail_type("ä".repeat(128))).is_ok());
+    assert_eq!(
+        checked(event().detail_type("x".repeat(129))),
+        Err("the detail type must be of at most 128 characters".to_owned())
+    );
+}
