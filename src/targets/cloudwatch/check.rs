@@ -153,7 +153,15 @@ fn check_statistics(statistics: &StatisticSet) -> Checked {
     numbers.into_iter().try_for_each(|(part, number)| {
         let number = number.ok_or(InvalidEntry::Missing { part })?;
         check_number(part, number)
-    })
+    })?;
+    // Not in the API reference: CloudWatch refuses the call with it, and takes 1e-9.
+    if statistics.sample_count().is_some_and(|count| count <= 0.0) {
+        return Err(InvalidEntry::Malformed {
+            part: "sample count",
+            rule: "above 0",
+        });
+    }
+    Ok(())
 }
 
 /// NaN is in no range.

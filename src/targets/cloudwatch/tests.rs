@@ -77,6 +77,9 @@ fn a_metric_has_one_kind_of_value() {
         refused(metric().statistic_values(without_sum)),
         "the sum is missing or empty"
     );
+    let of_count = |count| metric().statistic_values(statistics([Some(count), Some(0.0), Some(0.0), Some(0.0)]));
+    assert_eq!(refused(of_count(0.0)), "the sample count must be above 0");
+    assert_eq!(checked(of_count(1e-9)), Ok(()));
     assert_eq!(
         refused(metric().values(1.0).values(2.0).counts(3.0)),
         "the counts must be as many as the values"

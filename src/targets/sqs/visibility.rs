@@ -39,7 +39,8 @@ impl VisibilityChange {
     }
 
     fn seconds(&self) -> u64 {
-        self.timeout.as_secs() + u64::from(self.timeout.subsec_nanos() > 0)
+        let begun = u64::from(self.timeout.subsec_nanos() > 0);
+        self.timeout.as_secs().saturating_add(begun)
     }
 }
 
@@ -178,6 +179,7 @@ mod tests {
         let error = check(MAX_VISIBILITY_TIMEOUT + Duration::from_nanos(1)).unwrap_err();
         let expected = "the visibility timeout in seconds is 43201, the limits are 0 and 43200";
         assert_eq!(error.to_string(), expected);
+        check(Duration::MAX).unwrap_err();
     }
 
     #[test]
