@@ -1,10 +1,12 @@
 //! Several writes that are applied together or not at all.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
 
+use super::Attributes;
 use super::attempts::{Attempts, FailedCondition};
 use super::check::{self, expressions};
 use super::size::{item_size, write_units};
@@ -104,7 +106,7 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
             check::item(put.item(), MAX_ITEM_BYTES)?;
             let condition = put.condition_expression();
             let (names, values) = (put.expression_attribute_names(), put.expression_attribute_values());
-            Ok(item_size(put.item()) + expressions(None, condition, names, values)?)
+            Ok(item_size(put.item()) + of_condition(condition, names, values)?)
         }
         (None, Some(update), None, None) => {
             check::key(update.key())?;
@@ -122,7 +124,7 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
                 delete.expression_attribute_names(),
                 delete.expression_attribute_values(),
             );
-            Ok(item_size(delete.key()) + expressions(None, condition, names, values)?)
+            Ok(item_size(delete.key()) + of_condition(condition, names, values)?)
         }
         (None, None, None, Some(check)) => {
             check::key(check.key())?;
@@ -135,6 +137,16 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
             rule: "one put, update, deletion or check of a condition",
         }),
     }
+}
+
+/// Checks the condition of a put or a deletion, and returns its bytes. Without one, a transaction may have placeholders nevertheless,
+/// which other calls may not.
+fn of_condition(
+    condition: Option<&str>,
+    names: Option<&HashMap<String, String>>,
+    values: Option<&Attributes>,
+) -> Result<usize, InvalidEntry> {
+    condition.map_or(Ok(0), |condition| expressions(None, Some(condition), names, values))
 }
 
 /// Without the items and keys, which are content.
@@ -193,6 +205,16 @@ mod tests {
             "there are 101 actions, the limit is 100"
         );
         assert_eq!(refusal([]), "the list of actions is missing or empty");
+    }
+
+    #[test]
+    fn placeholders_without_an_expression_pass() {
+        let put = Put::builder().table_name("orders").item("id", text("1"));
+        let put = put.expression_attribute_names("#a", "a");
+        let action = |put: Put| Transaction::new([TransactWriteItem::builder().put(put).build()]).check();
+        assert!(action(put.clone().build().unwrap()).is_ok());
+        let unused = put.condition_expression("attribute_exists(id)").build().unwrap();
+        assert!(action(unused).is_err());
     }
 
     #[test]
