@@ -109,12 +109,14 @@ impl SpoolFolder {
         self.store.remove(Kind::Refused, last.saturating_add(1)).map(drop)
     }
 
-    /// Gives the space of removed entries back to the file system.
+    /// Gives the space of removed entries back to the file system, as far as it can be, and closes the folder. A large file takes 18 s
+    /// for each GiB. A folder that is dropped instead is closed as well, and its file stays large.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// When the folder cannot be closed.
     pub fn close(mut self) -> Result<(), SpoolError> {
-        while self.store.shrink()? {}
+        // A file that stays large, because a full disk has no space for the change, loses nothing.
+        while self.store.shrink().is_ok_and(|may_be_more| may_be_more) {}
         self.store.close()
     }
 
@@ -154,4 +156,33 @@ fn known(folder: &Path) -> Result<PathBuf, SpoolError> {
     Err(SpoolError::Unknown {
         folder: folder.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::tempdir;
+
+    use super::*;
+    use crate::spool::store::{Change, NewEntry};
+
+    #[test]
+    fn a_folder_whose_file_cannot_shrink_is_closed_all_the_same() {
+        let folder = tempdir().unwrap();
+        let mut store = Store::open(folder.path()).unwrap();
+        let entry = |_| NewEntry {
+            spooled_at: 0,
+            json: "x".repeat(1_000_000),
+        };
+        let change = Change {
+            new: (0..10).map(entry).collect(),
+            ..Change::default()
+        };
+        store.apply(&change, true).unwrap();
+        let mut opened = SpoolFolder { store };
+        opened.remove_entries(9).unwrap();
+        opened.store.set_writable(false).unwrap();
+        assert!(opened.store.shrink().is_err());
+        opened.close().unwrap();
+        assert_eq!(SpoolFolder::inspect(folder.path()).unwrap().entries, 0);
+    }
 }

@@ -60,7 +60,11 @@ fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Resul
     let ended = moved.all(&mut spool, &mut lines, to, stop);
     // The causes are nowhere else any more.
     let outcome = report(arguments, to, console, stop, moved);
-    ended.and_then(|()| spool.close())?;
+    ended?;
+    // Whoever interrupts it does not wait until a large file is small.
+    if !stop.was_interrupted() {
+        spool.close()?;
+    }
     outcome
 }
 
