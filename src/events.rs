@@ -19,7 +19,7 @@
 //! | [`STOPPED`] | warn | a fault has stopped the delivery of a producer or of a spool; the next entry or some time starts a new one; at most once a minute |
 //! | [`UNCLAIMED`] | warn | an entry of a producer was not delivered and its receipt was dropped, at most once a minute; a producer has ended with such entries |
 //! | [`SPOOL`] | info | a spool (`Delivery::spooled`) begins with entries that an earlier one has left, or is closed |
-//! | | warn | its folder could not be read or written, an entry of it is not of the type of the delivery, or it is full and its oldest entries were removed; the first and the last at most once a minute |
+//! | | warn | its folder could not be read or written, an entry of it is not of the type of the delivery, or it is full and its oldest entries were removed; each at most once a minute |
 //! | [`LOOKUP`] | warn | a target could not look up what it needs before the first call: a table's key, a queue's attribute |
 //! | | debug | a lookup is repeated, or the table is missing, which the delivery itself reports |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |

@@ -49,6 +49,8 @@ pub(super) struct Backlog<V> {
     /// Whether the last attempt to read has failed.
     is_failing: bool,
     warned: Option<Instant>,
+    /// When it was last logged that an entry is not of the type of the delivery.
+    warned_of_type: Option<Instant>,
 }
 
 /// What was read before this number.
@@ -69,6 +71,7 @@ impl<V> Backlog<V> {
             hurried: 0,
             is_failing: false,
             warned: None,
+            warned_of_type: None,
         }
     }
 
@@ -103,8 +106,7 @@ impl<V> Backlog<V> {
                 self.took(entries, end);
             }
             Err(error) => {
-                if self.warned.is_none_or(|warned| warned.elapsed() >= QUIET) {
-                    self.warned = Some(Instant::now());
+                if may_warn(&mut self.warned) {
                     warn!(target: SPOOL, error = error.to_string(), "the spool could not be read; it is tried again");
                 }
                 self.is_failing = true;
@@ -136,9 +138,18 @@ impl<V> Backlog<V> {
     }
 }
 
+/// Whether the same was not logged for some time.
+fn may_warn(warned: &mut Option<Instant>) -> bool {
+    let may_warn = warned.is_none_or(|warned| warned.elapsed() >= QUIET);
+    if may_warn {
+        *warned = Some(Instant::now());
+    }
+    may_warn
+}
+
 impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
     /// The entry for the delivery. `None` if there is nothing to deliver.
-    fn incoming(&self, entry: &StoredEntry) -> Option<Incoming<V>> {
+    fn incoming(&mut self, entry: &StoredEntry) -> Option<Incoming<V>> {
         let number = entry.number;
         if self.settlement.is_settled(number) {
             return None;
@@ -165,7 +176,10 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
             // As may that of the panic.
             Err(fault) => format!("what was spooled cannot be read as a {of}: {fault}"),
         };
-        warn!(target: SPOOL, number, cause, "an entry of the spool is not of the type of the delivery; it is kept as refused");
+        // After a change of the type that may be all of them.
+        if may_warn(&mut self.warned_of_type) {
+            warn!(target: SPOOL, number, cause, "entries of the spool are not of the type of the delivery; they are kept as refused");
+        }
         self.settlement.refuse(Refusal { number, cause });
         None
     }
@@ -203,5 +217,22 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
         if let Some(handling) = &self.handling {
             handling.ends_early();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_same_is_logged_once_a_minute() {
+        let mut warned = None;
+        assert!(may_warn(&mut warned) && !may_warn(&mut warned));
+        advance(QUIET / 2).await;
+        assert!(!may_warn(&mut warned));
+        advance(QUIET / 2).await;
+        assert!(may_warn(&mut warned) && !may_warn(&mut warned));
     }
 }
