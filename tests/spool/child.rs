@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
 use aws_batch_delivery::spool::{SpoolError, SpoolOptions, SyncPolicy};
@@ -19,7 +19,7 @@ const TASK: &str = "SPOOL_TASK";
 /// The message groups, of each of which one task hands over the messages one after the other.
 pub(crate) const GROUPS: u64 = 5;
 
-/// A process that says nothing for so long hangs.
+/// A process that does not say what it is to say for so long hangs.
 const SILENCE: Duration = Duration::from_mins(5);
 
 /// What the process does.
@@ -67,6 +67,7 @@ impl Running {
     pub(crate) fn start_by(mut command: Command, task: &Task) -> Self {
         let mut child = command
             .args(["--exact", "child::does_its_task", "--nocapture", "--ignored"])
+            .arg("--test-threads=2")
             .env(TASK, serde_json::to_string(task).unwrap())
             .stdout(Stdio::piped())
             .spawn()
@@ -85,13 +86,14 @@ impl Running {
 
     /// The next line with this word, without the word. `None` when the process has ended.
     pub(crate) fn next(&mut self, word: &str) -> Option<String> {
+        let until = Instant::now() + SILENCE;
         loop {
-            let line = match self.lines.recv_timeout(SILENCE) {
+            let line = match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
                     let _ = self.child.kill();
-                    panic!("the process says nothing, where it is to say {word:?}");
+                    panic!("the process does not say {word:?}");
                 }
             };
             if let Some(rest) = line.strip_prefix(word) {

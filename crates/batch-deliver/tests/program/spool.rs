@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use aws_batch_delivery::spool::{Spool, SpoolOptions};
+use aws_batch_delivery::spool::{Spool, SpoolOptions, SyncPolicy};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 use serde_json::{Value, json};
@@ -38,7 +38,8 @@ impl BatchTarget for Nowhere {
 
 /// A spool with so many entries, of which the odd ones are refused.
 async fn spooled(folder: &Path, entries: u64) -> Spool<Value> {
-    let spool = Delivery::new(Nowhere).spooled(SpoolOptions::at(folder)).await.unwrap();
+    let options = SpoolOptions::at(folder).sync(SyncPolicy::Never);
+    let spool = Delivery::new(Nowhere).spooled(options).await.unwrap();
     for id in (0..entries)
         .filter(|id| id % 2 == 1)
         .chain((0..entries).filter(|id| id % 2 == 0))
