@@ -62,7 +62,7 @@ impl SpoolFolder {
         })
     }
 
-    /// What is in a folder, which may be in use.
+    /// What is in a folder, which may be in use: then it takes the right to write in it, as SQLite needs to share a file.
     ///
     /// # Errors
     /// When there is no spool in it, and when it cannot be read.

@@ -11,7 +11,7 @@
 mod database;
 mod rows;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub(super) use self::database::Totals;
-use self::database::{FILE, known_totals, log, open, open_or_create};
+use self::database::{FILE, known_totals, log, open, open_or_create, open_unchanging};
 pub(super) use self::rows::{Kind, StoredEntry, cost};
 use self::rows::{first, length, read, removed, signed, unsigned};
 use super::error::SpoolError;
@@ -388,10 +388,20 @@ fn moved(transaction: &Transaction<'_>, totals: &mut Totals, refusals: &[&Refusa
 /// Looks into a folder that may be in use.
 pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), SpoolError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let look = |connection: &Connection| {
+        let totals = known_totals(folder, connection)?;
+        let first = first(connection).map_err(|error| failure(folder, error))?;
+        Ok((totals, first))
+    };
     let connection = open(folder, flags).map_err(|error| failure(folder, error))?;
-    let totals = known_totals(folder, &connection)?;
-    let first = first(&connection).map_err(|error| failure(folder, error))?;
-    Ok((totals, first))
+    match look(&connection) {
+        // To share a file takes the right to write beside it. One that no process has open has nothing in a log, and does not change.
+        Err(SpoolError::Storage { .. }) if fs::metadata(log(folder, &connection)).map_or(0, |log| log.len()) == 0 => {
+            let connection = open_unchanging(folder, flags).map_err(|error| failure(folder, error))?;
+            look(&connection)
+        }
+        looked => looked,
+    }
 }
 
 /// Whether there is a spool in the folder.

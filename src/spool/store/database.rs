@@ -57,6 +57,16 @@ pub(super) fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connecti
     Ok(connection)
 }
 
+/// Opens the file of a folder, which does not change meanwhile.
+pub(super) fn open_unchanging(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let mut uri = "file:".to_owned();
+    for byte in folder.join(FILE).as_os_str().as_encoded_bytes() {
+        uri.push_str(&format!("%{byte:02X}"));
+    }
+    uri.push_str("?immutable=1");
+    Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
+}
+
 /// The log of changes that are not in the file yet. The file may be elsewhere by a symbolic link, and the log is beside it.
 pub(super) fn log(folder: &Path, connection: &Connection) -> PathBuf {
     let file = connection.path().map_or_else(|| folder.join(FILE), PathBuf::from);

@@ -191,6 +191,18 @@ fn a_folder_that_is_in_use_can_be_looked_into() {
 }
 
 #[test]
+fn a_folder_that_is_closed_can_be_looked_into_without_a_file_beside_its_own() {
+    let temporary = tempdir().unwrap();
+    let folder = temporary.path().join("50% of #1?");
+    let mut store = Store::open(&folder).unwrap();
+    let totals = append(&mut store, &["1", "2"]);
+    store.close().unwrap();
+    // As where the process may not write.
+    fs::create_dir(folder.join("spool.sqlite3-shm")).unwrap();
+    assert_eq!(inspect(&folder).unwrap(), (totals, Some((0, NOW))));
+}
+
+#[test]
 fn files_of_others_are_not_touched() {
     let folder = tempdir().unwrap();
     let other = Connection::open(folder.path().join(FILE)).unwrap();
