@@ -12,6 +12,7 @@ mod database;
 mod rows;
 
 use std::fs::{self, File};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -74,6 +75,8 @@ pub(super) struct Store {
     unread: u64,
     /// Whether a commit waits for the device.
     is_durable: bool,
+    /// Whether a sync of the log has failed. Another one may then say that all is well of what the device never had.
+    is_doubtful: bool,
     reserve: Reserve,
     _lock: FolderLock,
 }
@@ -101,13 +104,10 @@ impl Store {
             totals,
             unread: first.map_or(totals.next, |(number, _)| number),
             is_durable: false,
+            is_doubtful: false,
             reserve,
             _lock: lock,
         })
-    }
-
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     pub(super) fn totals(&self) -> Totals {
@@ -251,15 +251,41 @@ impl Store {
     }
 
     /// Asks the device for all that was written.
-    pub(super) fn sync(&self) -> Result<(), SpoolError> {
-        let synced = self.log()?.sync_data();
+    pub(super) fn sync(&mut self) -> Result<(), SpoolError> {
+        match self.log_to_sync()? {
+            Some(log) => self.synced(log.sync_data()),
+            None => Ok(()),
+        }
+    }
+
+    /// The log of changes, to be synced while others are made, after which [`synced`](Self::synced) has the result. `None` if all that
+    /// was written has been synced now in another way.
+    pub(super) fn log_to_sync(&mut self) -> Result<Option<File>, SpoolError> {
+        if self.is_doubtful {
+            self.checkpoint()?;
+            self.is_doubtful = false;
+            return Ok(None);
+        }
+        let log = File::options().write(true).open(log(&self.folder, &self.connection));
+        log.map(Some).map_err(|error| SpoolError::storage(&self.folder, error))
+    }
+
+    /// The result of a sync of the log.
+    pub(super) fn synced(&mut self, synced: io::Result<()>) -> Result<(), SpoolError> {
+        self.is_doubtful |= synced.is_err();
         synced.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
-    /// The log of changes, to be synced while others are made.
-    pub(super) fn log(&self) -> Result<File, SpoolError> {
-        let log = File::options().write(true).open(log(&self.folder, &self.connection));
-        log.map_err(|error| SpoolError::storage(&self.folder, error))
+    /// Moves all that is in the log into the file, and asks the device for that.
+    fn checkpoint(&self) -> Result<(), SpoolError> {
+        let is_held_up = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get::<_, bool>(0));
+        if is_held_up.map_err(|error| self.failure(error))? {
+            let error = io::Error::other("another process looks into it");
+            return Err(SpoolError::storage(&self.folder, error));
+        }
+        Ok(())
     }
 
     /// Closes the file, after it was made somewhat smaller if it has many free pages. It has no log then.

@@ -331,12 +331,12 @@ impl Writer {
         self.synced_until = self.settlement.removed_until();
         let store = self.store.clone();
         self.sync = Some(tokio::spawn(async move {
+            let Some(log) = store.with(Store::log_to_sync).await? else {
+                return Ok(());
+            };
             // The device is asked while others write.
-            let (log, folder) = store
-                .with(|store| Ok((store.log()?, store.folder().to_owned())))
-                .await?;
             let synced = blocking(move || log.sync_data()).await;
-            synced.map_err(|error| SpoolError::storage(&folder, error))
+            store.with(|store| store.synced(synced)).await
         }));
     }
 

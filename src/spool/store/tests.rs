@@ -330,10 +330,24 @@ fn a_path_is_absolute_from_the_start_and_not_empty() {
         .join("some")
         .join("spool");
     let mut store = Store::open(&relative).unwrap();
-    assert!(store.folder().is_absolute() && store.folder().ends_with(&relative));
+    assert!(store.folder.is_absolute() && store.folder.ends_with(&relative));
     append(&mut store, &["1"]);
     store.close().unwrap();
     assert!(is_there(&relative));
+}
+
+#[test]
+fn after_a_sync_that_failed_the_next_one_does_not_rely_on_the_log() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1"]);
+    let log = store.log_to_sync().unwrap();
+    assert!(log.is_some());
+    store.synced(Err(io::ErrorKind::Other.into())).unwrap_err();
+    store.sync().unwrap();
+    let copy = tempdir().unwrap();
+    fs::copy(folder.path().join(FILE), copy.path().join(FILE)).unwrap();
+    assert_eq!(texts(&mut Store::open(copy.path()).unwrap()), ["1"]);
+    assert!(store.log_to_sync().unwrap().is_some(), "the log has what is new");
 }
 
 #[cfg(unix)]
