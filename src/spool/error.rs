@@ -61,7 +61,8 @@ pub enum SpoolError {
         #[source]
         error: ConversionError,
     },
-    /// The spool takes no more entries.
+    /// The spool takes no more entries. One that was handed over before may be in it: if the runtime that started the spool ended while
+    /// it was written.
     #[error("the spool is closed")]
     Closed,
 }

@@ -29,7 +29,7 @@
 //!   group arrive in it.
 //! - **At least once.** Entries that are settled are removed from the folder up to the first one that is not, at least once a second. After
 //!   a crash the rest is sent again: at most a [window](SpoolOptions::window) of entries that were delivered already, in their order, so
-//!   that a value that is sent again is followed by the newer ones of its key. A close leaves nothing that was delivered. With
+//!   that a value that is sent again is followed by the newer ones of its key. A close leaves nothing that is known to be delivered. With
 //!   [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when a newer one of its key is read; that one is on
 //!   disk until it is delivered.
 //! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
@@ -38,14 +38,17 @@
 //!   minute, and at a [flush](Spool::flush).
 //! - **Refused for good.** An entry that the service refuses or would refuse is given to the
 //!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without one, or if it fails, the entry is kept in the folder, apart
-//!   from the others and with its cause, where [`SpoolFolder`] finds it. An entry whose condition does not hold is settled. One with
-//!   which code of the program panics in two deliveries, such as its conversion, is kept apart as well.
+//!   from the others and with its cause, where [`SpoolFolder`] finds it. An entry whose condition does not hold is settled. One whose
+//!   conversion panics in two deliveries is kept apart as well, and so for [`check`](crate::targets::BatchTarget::check) and other methods
+//!   of a target that have one entry. A panic of [`send`](crate::targets::BatchTarget::send) or
+//!   [`supersedes`](crate::targets::BatchTarget::supersedes), which have several, stops the delivery each time that it comes to them.
 //! - **Measured.** Each delivery that stops is a span of its own, and counts in it and in the [metrics](crate::metrics) as undelivered what
 //!   it has handed back. It stays in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count it.
 //!
 //! # In the folder
 //! A file of SQLite, `spool.sqlite3`, with the JSON of each value, of which its [limit](SpoolOptions::max_bytes) says how large it may
-//! become. However many entries wait, the memory has no more of them than 1 MiB that was read, 8 MiB that are being written, and what a
+//! become. Beside it are the log of changes that are not in it yet, `spool.lock`, and `spool.reserve`, which goes when the disk is full.
+//! However many entries wait, the memory has no more of them than 1 MiB that was read, 8 MiB that are being written, and what a
 //! delivery [reads ahead](crate::DeliveryOptions::read_ahead_bytes). The folder must be on a local file system.
 //!
 //! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is handed
@@ -232,6 +235,9 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// one after the other are delivered in that order.
     ///
     /// If the future is dropped before it has returned, the entry may be in the spool or not.
+    ///
+    /// What is written is JSON, and is read before it is delivered. A value that cannot be read again is acknowledged, and is kept as
+    /// refused then: one with an `f64` that is not a number, which is `null` in JSON, or one that is nested deeper than 128 times.
     ///
     /// # Errors
     /// When the spool has no room for as long as [`give_up_after`](DeliveryOptions::give_up_after) allows, 1 minute by default, when

@@ -95,7 +95,9 @@ impl SpoolOptions {
     /// How many bytes the entries may take on disk, refused ones included. Default: 1 GiB.
     ///
     /// The folder takes up to a tenth and 32 MiB more: for the structure of its file, for the changes that are not yet in it, and as a
-    /// reserve of 16 MiB that lets entries be removed when the disk is full. A file that was large shrinks again.
+    /// reserve of 16 MiB that lets entries be removed when the disk is full. A file that was large shrinks again, by 4 MiB a second. The
+    /// changes that are not yet in the file have no limit while another process reads it for long. On a system of 32 bits the entries
+    /// take at most 512 MiB.
     ///
     /// # Panics
     /// When it is below 4 MiB.
@@ -118,7 +120,8 @@ impl SpoolOptions {
     }
 
     /// How many entries may have been sent while an earlier one is not settled, or while their removal is not yet on disk. So it is
-    /// also the most entries that are sent twice after a crash. Default: 10,000.
+    /// also the most entries that are sent twice after a crash, but not after a loss of power with [`SyncPolicy::Never`]. Default:
+    /// 10,000.
     ///
     /// A smaller window costs more writes. One entry that is throttled for long, such as one of a hot key, holds up the entries behind
     /// the window.
