@@ -1,5 +1,6 @@
 //! The file: its settings, its tables, and its version.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub(super) fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connecti
 pub(super) fn open_unchanging(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let mut uri = "file:".to_owned();
     for byte in folder.join(FILE).as_os_str().as_encoded_bytes() {
-        uri.push_str(&format!("%{byte:02X}"));
+        let _into_a_string = write!(uri, "%{byte:02X}");
     }
     uri.push_str("?immutable=1");
     Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
