@@ -1,13 +1,13 @@
 //! A service on a socket with scripted answers, down to the byte.
 
-use std::net::SocketAddr;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::tcp::ReadHalf;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// What the service does with a request after it was read: it answers with some bytes, and then …
 #[derive(Debug, Clone)]
@@ -37,16 +37,15 @@ impl Raw {
     /// The function gets the number of the request, from 0, and its body. The service runs in a thread of its own, so that
     /// it outlives the runtimes of its clients.
     pub(crate) fn serving(chosen: impl Fn(usize, &str) -> Does + Send + Sync + 'static) -> Self {
-        Self::serving_at("127.0.0.1:0".parse().unwrap(), chosen)
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        Self::accepting(listener, chosen)
     }
 
-    /// The same at a given address.
-    pub(crate) fn serving_at(
-        address: SocketAddr,
+    fn accepting(
+        listener: std::net::TcpListener,
         chosen: impl Fn(usize, &str) -> Does + Send + Sync + 'static,
     ) -> Self {
-        let listener = std::net::TcpListener::bind(address).unwrap();
-        listener.set_nonblocking(true).unwrap();
         let (taken, connections) = (Arc::default(), Arc::default());
         let service = Self {
             url: format!("http://{}", listener.local_addr().unwrap()),
@@ -77,6 +76,27 @@ impl Raw {
     /// How many connections it has accepted.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
+    }
+}
+
+/// A port without a service: the system refuses each connection at once. It is bound, so that no other socket gets it meanwhile.
+pub(crate) struct Refusing {
+    pub(crate) url: String,
+    socket: TcpSocket,
+}
+
+impl Refusing {
+    pub(crate) fn new() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
+        Self { url, socket }
+    }
+
+    /// A service at this port from now on.
+    pub(crate) fn serving(self, chosen: impl Fn(usize, &str) -> Does + Send + Sync + 'static) -> Raw {
+        let listener = self.socket.listen(1_024).unwrap();
+        Raw::accepting(listener.into_std().unwrap(), chosen)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Calls that cannot be made: a delivery waits as long as its entries may be tried, and stops at once for permanent
 //! reasons.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -19,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::answers::ok;
 use crate::entries::{ROUND_TRIP, no_delay, put, puts, with_table};
-use crate::raw::{Does, Raw, Then};
+use crate::raw::{Does, Raw, Refusing, Then};
 
 fn credentials() -> Credentials {
     Credentials::new("key", "secret", None, None, "test")
@@ -210,16 +209,14 @@ async fn what_never_had_a_connection_is_known_not_to_be_delivered() {
 
 #[tokio::test]
 async fn a_service_that_is_not_up_yet_is_waited_for() {
-    let reserved = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = reserved.local_addr().unwrap();
-    drop(reserved);
-    let client = client_of(&format!("http://{address}"));
+    let port = Refusing::new();
+    let client = client_of(&port.url);
     let delivery = Delivery::to_dynamo(client, "orders")
         .map_target(|table| table.key("id"))
         .options(no_delay());
     let outcome = tokio::spawn(async move { delivery.deliver([put("a")]).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let service = Raw::serving_at(address, |_, _| ok());
+    let service = port.serving(|_, _| ok());
     assert_eq!(outcome.await.unwrap().unwrap().delivered, 1);
     assert_eq!(service.taken().len(), 1);
 }

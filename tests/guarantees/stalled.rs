@@ -1,6 +1,5 @@
 //! The log of a delivery to a dead endpoint.
 
-use std::net::TcpListener;
 use std::time::Duration;
 
 use aws_batch_delivery::events::{LOOKUP, STALLED};
@@ -14,23 +13,18 @@ use tracing::Level;
 
 use crate::entries::{messages, puts};
 use crate::log::Log;
-
-/// A port that was bound and is closed: the system refuses each connection at once.
-fn closed_port() -> String {
-    let bound = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", bound.local_addr().unwrap())
-}
+use crate::raw::Refusing;
 
 fn credentials() -> Credentials {
     Credentials::new("key", "secret", None, None, "test")
 }
 
-fn table() -> Delivery<DynamoTable> {
+fn table(endpoint: &Refusing) -> Delivery<DynamoTable> {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(credentials())
-        .endpoint_url(closed_port());
+        .endpoint_url(&endpoint.url);
     Delivery::to_dynamo(aws_sdk_dynamodb::Client::from_conf(config.build()), "orders")
 }
 
@@ -58,26 +52,25 @@ async fn assert_warned_of_no_connection<T: BatchTarget>(delivery: Delivery<T>, e
 
 #[tokio::test(start_paused = true)]
 async fn writes_to_a_dead_endpoint_are_warned_of_with_their_failure() {
-    assert_warned_of_no_connection(
-        table().map_target(|table| table.key("id")),
-        puts(100),
-        "dynamodb/orders",
-    )
-    .await;
+    let endpoint = Refusing::new();
+    let delivery = table(&endpoint).map_target(|table| table.key("id"));
+    assert_warned_of_no_connection(delivery, puts(100), "dynamodb/orders").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_asked_for_at_a_dead_endpoint_is_warned_of_with_the_failure() {
-    assert_warned_of_no_connection(table(), puts(100), "dynamodb/orders").await;
+    let endpoint = Refusing::new();
+    assert_warned_of_no_connection(table(&endpoint), puts(100), "dynamodb/orders").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_queue_that_is_asked_at_a_dead_endpoint_is_warned_of_with_the_failure() {
+    let endpoint = Refusing::new();
     let config = aws_sdk_sqs::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(credentials())
-        .endpoint_url(closed_port());
+        .endpoint_url(&endpoint.url);
     let client = aws_sdk_sqs::Client::from_conf(config.build());
     let url = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders.fifo";
     let message = |mut message: aws_sdk_sqs::types::SendMessageBatchRequestEntry| {
