@@ -19,7 +19,7 @@ pub(crate) const SILENT: &str = "silent";
 pub(crate) const HELD: &str = "held";
 
 /// How long is waited for what a worker is to say.
-const LONGEST_WAIT: Duration = Duration::from_mins(2);
+const LONGEST_WAIT: Duration = Duration::from_mins(3);
 
 /// What a worker has said: the operation, and what was sent.
 pub(crate) type Said = (String, Value);

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use aws_batch_simulator::Capacity;
 use serde_json::{Value, json};
@@ -28,10 +28,6 @@ impl Function {
         let mut shards: Vec<Value> = shards.into_iter().collect();
         shards.reverse();
         let shards = Mutex::new(shards);
-        let deadline = (SystemTime::now() + time)
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .as_millis();
         let (sender, answers) = channel();
         let api = serve(move |request| {
             let operation = request.target.rsplit('/').next().unwrap();
@@ -40,6 +36,8 @@ impl Function {
                 return Some(Response(202, String::new(), Vec::new()));
             }
             let shard = shards.lock().unwrap().pop()?;
+            // The time of an invocation begins with it.
+            let deadline = (UNIX_EPOCH.elapsed().unwrap() + time).as_millis();
             let headers = format!("lambda-runtime-aws-request-id: 1\r\nlambda-runtime-deadline-ms: {deadline}\r\n");
             Some(Response(200, headers, shard.to_string().into_bytes()))
         });
@@ -54,7 +52,7 @@ impl Function {
     }
 
     fn answer(&self) -> (String, Value) {
-        self.answers.recv_timeout(Duration::from_mins(1)).unwrap()
+        self.answers.recv_timeout(Duration::from_mins(3)).unwrap()
     }
 }
 
