@@ -16,8 +16,8 @@ use crate::process::Process;
 use crate::queue::{self, Queue, messages};
 use crate::table::{self, Table, id_of, puts};
 
-/// So many that the emulator is stopped long before the end. It takes some thousands a second.
-const WRITES: usize = 8_000;
+/// So many that the emulator is stopped long before the end, also when the test is late by a second. It takes some thousands a second.
+const WRITES: usize = 24_000;
 
 /// The same for messages, of which LocalStack takes some hundreds a second.
 const MESSAGES: usize = 3_000;
@@ -31,8 +31,8 @@ const ATTEMPT: Duration = Duration::from_secs(1);
 /// For calls in flight to an emulator that stopped to be heard of.
 const SETTLING: Duration = Duration::from_millis(1_500);
 
-/// Longer than an emulator takes to start again.
-const RESTART: Duration = Duration::from_secs(30);
+/// Longer than an emulator takes to start again on a busy machine.
+const RESTART: Duration = Duration::from_mins(2);
 
 /// How long an emulator stands still after that: 5 s in all.
 const STANDSTILL: Duration = Duration::from_millis(3_500);

@@ -199,8 +199,8 @@ fn assert_all_stopped<E>(error: &DeliveryError<E>, count: usize, took: Duration)
         );
         assert!(!undelivered.may_have_been_delivered);
     }
-    // One answer, and the grace for those in flight.
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    // One answer, and the grace for those in flight. A delivery that waits does so for a minute at least.
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 /// Everything that the error and its sources say.
