@@ -84,7 +84,7 @@ impl ItemWrite {
     /// An update that only sets top-level attributes to values or removes them, such as `SET a = :v, #b = :w REMOVE c`, has the same
     /// result when it is applied twice, and is sent by `UpdateItem`. Every other one, such as a counter's `ADD n :one`, is sent by
     /// `TransactWriteItems` with a token that recognizes a repetition, at twice the write units, unless it is
-    /// [`idempotent`](Self::idempotent).
+    /// [`idempotent`](Self::idempotent). A global table with multi-Region strong consistency takes no transactions.
     pub fn update(key: Attributes, expression: impl Into<String>) -> Self {
         let mut write = Self::delete(key);
         write.update = Some(expression.into());
@@ -175,7 +175,7 @@ impl ItemWrite {
     }
 
     /// Sends the write by `TransactWriteItems` with a token, so that even after a lost answer it is known whether its
-    /// condition failed. It consumes twice the write units.
+    /// condition failed. It consumes twice the write units. A global table with multi-Region strong consistency takes no transactions.
     #[must_use]
     pub fn with_token(mut self) -> Self {
         self.repetition = Repetition::Token;

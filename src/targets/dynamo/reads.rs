@@ -28,6 +28,9 @@ pub const MAX_KEYS: usize = 100;
 /// `BatchGetItem`.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
+/// Bytes of the items of one partition key in an answer: 1 MB. From the API reference of `BatchGetItem`.
+const MAX_PARTITION_BYTES: usize = 1024 * 1024;
+
 /// Bytes that JSON adds to a key: quotes and type tags, and base64 for binary.
 const KEY_OVERHEAD: usize = 64;
 
@@ -159,6 +162,12 @@ fn identity(key: &Attributes) -> Option<Vec<(&str, KeyValue<'_>)>> {
     of_names(key, key.keys().map(String::as_str).collect())
 }
 
+/// The names and values of a key.
+fn values(key: &Attributes) -> impl Iterator<Item = (&str, KeyValue<'_>)> {
+    key.iter()
+        .filter_map(|(name, value)| Some((name.as_str(), KeyValue::read(value)?)))
+}
+
 /// The attributes of an item that form its key.
 fn of_names<'a>(item: &'a Attributes, names: BTreeSet<&str>) -> Option<Vec<(&'a str, KeyValue<'a>)>> {
     let attribute = |name: &str| {
@@ -189,23 +198,38 @@ fn verdicts(reads: &[KeyRead], output: BatchGetItemOutput) -> Answer {
         .collect();
     let mut verdicts = vec![None; reads.len()];
     let (mut unknown, mut bytes) = (0_usize, 0);
+    // By each value of a key, since it is not known here which of them is the partition key.
+    let mut bytes_of_values: HashMap<(&str, KeyValue<'_>), usize> = HashMap::new();
     for item in responses.into_values().flatten() {
-        bytes += item_size(&item);
+        let item_bytes = item_size(&item);
+        bytes += item_bytes;
         let place = of_names(&item, names.clone()).and_then(|identity| places.get(&identity).copied());
         match place {
             Some(place) => {
+                for value in values(reads[place].key()) {
+                    *bytes_of_values.entry(value).or_default() += item_bytes;
+                }
                 reads[place].put_item(item);
                 verdicts[place] = Some(Verdict::Accepted);
             }
             None => unknown += 1,
         }
     }
-    // A full answer omits keys just as a throttled one does, but a slower pace does not help.
+    // An answer that is full, or has as much as it may of a partition, omits keys just as a throttled one does, but a slower pace does not
+    // help.
     let is_full = bytes + MAX_ITEM_BYTES > MAX_ANSWER_BYTES;
+    let is_full_for = |key: &Attributes| {
+        let of_value = |value| {
+            bytes_of_values
+                .get(&value)
+                .is_some_and(|bytes| bytes + MAX_ITEM_BYTES > MAX_PARTITION_BYTES)
+        };
+        is_full || values(key).any(of_value)
+    };
     for key in unprocessed.values().flat_map(KeysAndAttributes::keys) {
         match identity(key).and_then(|identity| places.get(&identity).copied()) {
             Some(place) => {
-                let rejection = if is_full {
+                let rejection = if is_full_for(reads[place].key()) {
                     Rejection::Unanswered
                 } else {
                     Rejection::Unprocessed

@@ -38,6 +38,26 @@ async fn each_key_gets_its_item_whatever_the_order_and_the_spelling() {
 }
 
 #[tokio::test]
+async fn a_partition_of_which_an_answer_has_as_much_as_it_may_is_not_throttled() {
+    let key = |id: &str, sort: usize| format!(r#""id":{{"S":"{id}"}},"sort":{{"N":"{sort}"}}"#);
+    let large = |sort| format!(r#"{{{},"t":{{"S":"{}"}}}}"#, key("a", sort), "x".repeat(350_000));
+    let answer = format!(
+        r#"{{"Responses":{{"films":[{},{}]}},"UnprocessedKeys":{{"films":{{"Keys":[{{{}}},{{{}}}]}}}}}}"#,
+        large(0),
+        large(1),
+        key("a", 2),
+        key("b", 3),
+    );
+    let recorder = Recorder::answering(200, answer.leak());
+    let read = |(sort, id): (usize, &str)| {
+        let sort = AttributeValue::N(sort.to_string());
+        KeyRead::new(HashMap::from([("id".to_owned(), text(id)), ("sort".to_owned(), sort)]))
+    };
+    let reads: Vec<_> = ["a", "a", "a", "b"].into_iter().enumerate().map(read).collect();
+    assert_eq!(ask(&recorder, &reads).await, "..?u");
+}
+
+#[tokio::test]
 async fn an_answer_without_responses_says_nothing() {
     let recorder = Recorder::answering(200, "{}");
     assert_eq!(ask(&recorder, &reads(&["1", "2"])).await, "??");
