@@ -51,7 +51,7 @@ impl OpenedFile {
     }
 
     /// Reads it from its begin, unless it is no file on a disk.
-    fn from_its_begin(&self) -> io::Result<Option<BufReader<&File>>> {
+    fn reread(&self) -> io::Result<Option<BufReader<&File>>> {
         if !self.is_file {
             return Ok(None);
         }
@@ -156,7 +156,7 @@ impl Appended {
     /// The number of lines, and how many bytes the first ones of them have.
     fn lines(&self, first: u64) -> io::Result<(u64, u64)> {
         let (mut lines, mut bytes) = (0, 0);
-        let Some(mut reader) = self.opened.from_its_begin()? else {
+        let Some(mut reader) = self.opened.reread()? else {
             return Ok((lines, bytes));
         };
         loop {
@@ -173,7 +173,7 @@ impl Appended {
 
     /// What this finds in the first line in which it finds something.
     pub(super) fn first<T>(&self, found: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
-        let Some(reader) = self.opened.from_its_begin()? else {
+        let Some(reader) = self.opened.reread()? else {
             return Ok(None);
         };
         for line in reader.split(b'\n') {

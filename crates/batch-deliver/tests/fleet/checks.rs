@@ -53,9 +53,9 @@ impl Fleet {
     /// were.
     fn check_sent_again(&self, ledger: &Ledger, handed_out: &[usize], applied: &[u32]) -> Result<usize, String> {
         let mut times: HashMap<u32, usize> = HashMap::new();
-        applied
-            .iter()
-            .for_each(|number| *times.entry(*number).or_default() += 1);
+        for number in applied {
+            *times.entry(*number).or_default() += 1;
+        }
         // A call in flight when the clock jumps has taken too long.
         let jumps = if matches!(self.plan.skew, Skew::Jump { .. }) {
             2
