@@ -17,7 +17,7 @@ use crate::queue::{self, Queue, messages};
 use crate::table::{self, Table, id_of, puts};
 
 /// So many that the emulator is stopped long before the end, also when the test is late by a second. It takes some thousands a second.
-const WRITES: usize = 24_000;
+const WRITES: usize = 12_000;
 
 /// The same for messages, of which LocalStack takes some hundreds a second.
 const MESSAGES: usize = 3_000;
