@@ -108,7 +108,7 @@ impl Fault {
 }
 
 /// The faults of a fleet, by the service and the number of the request to it, from 1.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Faults {
     planned: HashMap<(Service, u64), Fault>,
     made: HashMap<Service, u64>,

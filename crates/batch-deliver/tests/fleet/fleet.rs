@@ -35,7 +35,11 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     builder.worker_threads(1).enable_all().build().unwrap()
 });
 
+/// What is said of a fleet that takes too long: the program holds it up, or a machine that is too busy for its clock.
+pub(crate) const ENDLESS: &str = "it does not come to its end";
+
 /// What a fleet is made of.
+#[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) work: Work,
     pub(crate) load: Load,
@@ -248,7 +252,7 @@ impl Fleet {
             .collect();
         while !shared.activity.has_finished(real(LOOK)) {
             if shared.clock.now() > LONGEST {
-                return Err("it does not come to its end".to_owned());
+                return Err(ENDLESS.to_owned());
             }
             if let Some(violation) = shared.ledger().violations.first() {
                 return Err(violation.clone());

@@ -41,12 +41,14 @@ pub(crate) struct Entry {
 }
 
 /// An object with some of the entries, one on each line.
+#[derive(Clone)]
 pub(crate) struct Object {
     pub(crate) key: String,
     entries: Vec<Entry>,
     has_groups: bool,
 }
 
+#[derive(Clone)]
 pub(crate) struct Load {
     pub(crate) objects: Vec<Object>,
     /// The numbers of entries that the service refuses.
