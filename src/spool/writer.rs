@@ -224,17 +224,14 @@ impl Writer {
             settled_until: unwritten.settled_until,
             settled_ahead: unwritten.settled_ahead.clone(),
         };
-        // What a window waits for is sent next, and is to be known as sent after a loss of power.
-        let durable = match self.policy {
-            SyncPolicy::EachGroup => true,
-            SyncPolicy::Every(_) => unwritten.is_urgent,
-            SyncPolicy::Never => false,
-        };
-        let is_each_durable = self.policy == SyncPolicy::EachGroup;
+        let each_is_durable = self.policy == SyncPolicy::EachGroup;
+        // What a window waits for is sent next, and is to be known as sent after a loss of power. A durable commit would ask the device
+        // for what was written before only if it changes something itself.
+        let syncs = matches!(self.policy, SyncPolicy::Every(_)) && unwritten.is_urgent;
+        let durable = each_is_durable || syncs;
         let applied = self.store.with(move |store| {
-            let totals = store.apply(&change, is_each_durable)?;
-            if durable && !is_each_durable {
-                // A commit asks the device for what was written before only if it changes something itself.
+            let totals = store.apply(&change, each_is_durable)?;
+            if syncs {
                 store.sync()?;
             }
             Ok(totals)
