@@ -15,7 +15,7 @@ use tokio::task;
 pub(crate) use self::records::{Delivering, Kept, Reading};
 #[cfg(feature = "distributed")]
 pub(crate) use self::scanning::Continued;
-pub(crate) use self::scanning::{Opened, Scanning};
+pub(crate) use self::scanning::{DELIVERED_AGAIN, Opened, Scanning};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::connection::Connection;
 use crate::console::{Console, print_warnings};
 use crate::format::Item;
-use crate::job::{Delivering, Kept, Opened, Scanning};
+use crate::job::{DELIVERED_AGAIN, Delivering, Kept, Opened, Scanning};
 use crate::keeping::{Claim, DeadLetter, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{DeliveryOptions, Destination, Existing, Settings, Target};
@@ -87,6 +87,7 @@ impl FromTable<'_> {
             reads: self.reads,
             table: self.table,
             segments: None,
+            unsure: DELIVERED_AGAIN,
         }
     }
 }

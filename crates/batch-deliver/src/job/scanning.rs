@@ -21,6 +21,9 @@ use crate::stop::Stop;
 /// Items that may be delivered or in flight without being in the journal, in addition to those of a page.
 const AHEAD: u64 = 10_000;
 
+/// Items that a delivery may repeat after a kill.
+pub(crate) const DELIVERED_AGAIN: u64 = AHEAD + PAGE_ITEMS as u64;
+
 /// What is read of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Scanning<'a> {
@@ -28,6 +31,8 @@ pub(crate) struct Scanning<'a> {
     pub(crate) table: &'a Existing,
     /// The segments that are read, if not all of them are.
     pub(crate) segments: Option<&'a Segments>,
+    /// Items that may be delivered a second time if the process is killed.
+    pub(crate) unsure: u64,
 }
 
 /// A journal that was opened.
@@ -45,18 +50,32 @@ pub(crate) struct Continued {
     state: ScanState,
     progress: ScanProgress,
     segments: Option<Segments>,
-    /// Items before the position that is kept.
+    /// Items before the place that is kept.
     kept: u64,
+    place: Value,
 }
 
 #[cfg(feature = "distributed")]
 impl Continued {
-    /// The first so many items are kept elsewhere. Blocks.
-    pub(crate) fn keep(&mut self, items: u64, has_ended: bool) -> io::Result<()> {
+    /// Writes the journal as it is, which fails if another run has taken it over. Blocks.
+    pub(crate) fn confirm(&mut self) -> io::Result<()> {
+        self.state.write(self.place.clone(), 0)
+    }
+
+    /// The first so many items are kept elsewhere, of which the last one has this key. Without its key, the items of a page that is not
+    /// kept completely are read again. Blocks.
+    pub(crate) fn keep(&mut self, items: u64, last: Option<Value>, has_ended: bool) -> io::Result<()> {
         let position = self.progress.position_after(items);
-        let places = places(self.segments.as_ref(), &position)?;
-        let before = self.progress.items_before(items);
-        self.state.write(places, before - self.kept)?;
+        let mut before = self.progress.items_before(items);
+        let of_item = last.filter(|_| before < items);
+        let of_item = of_item.and_then(|key| self.segments.as_ref()?.places_after(key));
+        self.place = if let Some(place) = of_item {
+            before = items;
+            place
+        } else {
+            places(self.segments.as_ref(), &position)?
+        };
+        self.state.write(self.place.clone(), before - self.kept)?;
         self.kept = before;
         if has_ended {
             self.state.end(items - before)
@@ -102,7 +121,7 @@ impl Scanning<'_> {
                 ("source", self.reads.table.clone()),
                 ("service of the source", format!("{:?}", self.table.settings)),
             ]);
-        let identity = Identity::new(settings, &[], AHEAD + u64::from(PAGE_ITEMS))?;
+        let identity = Identity::new(settings, &[], self.unsure)?;
         let open = || ScanState::open(location, identity, claim, connection, console);
         let (state, found) = task::block_in_place(open)?;
         let position = found.position.map(|position| self.position(position)).transpose();
@@ -148,11 +167,15 @@ impl Scanning<'_> {
             return Ok((self.reads.scan_from(client, token, start).items(), None));
         };
         let items = self.reads.scan_from(client, token, position.or(start)).items();
+        let progress = items.progress();
+        let place = places(self.segments, &progress.position_after(0))
+            .map_err(|error| Failure::Failed(format!("the position cannot be written: {error}")))?;
         let journal = Continued {
             state,
-            progress: items.progress(),
+            progress,
             segments: self.segments.cloned(),
             kept: 0,
+            place,
         };
         Ok((items, Some(journal)))
     }

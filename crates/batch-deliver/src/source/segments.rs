@@ -2,6 +2,8 @@
 
 use aws_batch_delivery::sources::ScanPosition;
 use serde_json::Value;
+#[cfg(feature = "distributed")]
+use serde_json::json;
 
 /// What the name of an input begins with if it is a table.
 const SCHEME: &str = "dynamodb://";
@@ -75,6 +77,13 @@ impl Segments {
         serde_json::from_value(all.collect())
     }
 
+    /// The places of these segments if the last item that is settled has this key. `None` if there are several: which of them it
+    /// belongs to is not known.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn places_after(&self, key: Value) -> Option<Value> {
+        (self.begin + 1 == self.end).then(|| json!([{"after": key}]))
+    }
+
     /// The places of these segments.
     pub(crate) fn places(&self, position: &ScanPosition) -> serde_json::Result<Value> {
         let all = serde_json::to_value(position)?;
@@ -131,6 +140,17 @@ mod tests {
         let resumed = own.position(Some(places.clone())).unwrap();
         assert_eq!((own.places(&resumed).unwrap(), resumed.segments()), (places, 5));
         assert!(own.position(Some(json!(["end", "end"]))).unwrap().is_finished());
+    }
+
+    #[cfg(feature = "distributed")]
+    #[test]
+    fn a_single_segment_is_continued_after_any_of_its_items() {
+        let key = json!({"id": {"N": "7"}});
+        let place = segments(1, 2).places_after(key.clone()).unwrap();
+        assert_eq!(place, json!([{"after": {"id": {"N": "7"}}}]));
+        let position = segments(1, 2).position(Some(place.clone())).unwrap();
+        assert_eq!(segments(1, 2).places(&position).unwrap(), place);
+        assert_eq!(segments(1, 3).places_after(key), None);
     }
 
     #[test]

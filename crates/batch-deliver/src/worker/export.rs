@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use futures::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ use super::plan::Planned;
 use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, lossy_words, rate, size};
-use crate::format::ItemFormat;
+use crate::format::{ItemFormat, Key};
 use crate::job::{Continued, Scanning};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
@@ -51,16 +51,24 @@ struct ExportPart {
     items: u64,
     /// Items with values that the format does not have.
     lossy: u64,
+    /// The key of the last item, as far as it is known, if the part is full.
+    last: Option<Value>,
 }
 
 /// Where the export of a segment is continued.
 struct SegmentJournal(Option<Continued>);
 
 impl SegmentJournal {
-    /// Keeps where the scan is continued after so many items.
-    fn keep(&mut self, written: u64, has_ended: bool) -> Result<(), ShardResult> {
+    /// Checks that no other worker has taken the segment over.
+    fn confirm(&mut self) -> Result<(), ShardResult> {
         let Some(journal) = &mut self.0 else { return Ok(()) };
-        block_in_place(|| journal.keep(written, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
+        block_in_place(|| journal.confirm()).map_err(|error| ShardResult::of_checkpoint(&error))
+    }
+
+    /// Keeps where the scan is continued after so many items, of which the last one has this key.
+    fn keep(&mut self, written: u64, last: Option<Value>, has_ended: bool) -> Result<(), ShardResult> {
+        let Some(journal) = &mut self.0 else { return Ok(()) };
+        block_in_place(|| journal.keep(written, last, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
     }
 }
 
@@ -102,7 +110,9 @@ impl Exporter {
             reads: &reads,
             table: &table,
             segments: Some(segments),
+            unsure: 0,
         };
+        let key = table.key();
         let settings = vec![
             ("command", "export".to_owned()),
             ("destination", self.folder.to_string()),
@@ -117,15 +127,16 @@ impl Exporter {
         let mut journal = SegmentJournal(journal);
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
-            // A part that is written again, because its checkpoint was not, has the same name.
+            // A part that is written again, because its checkpoint was not, has the same name: it begins after the same item, and ends
+            // with the same one, however the pages are cut.
             let name = format!("{}-{:012}.jsonl.gz", shard.name(None), settled_before + written);
-            let (part, ended) = self.part(&name, &mut items).await?;
+            let (part, ended) = self.part(&name, &mut items, key.as_ref()).await?;
             let is_last = ended.is_err() || part.bytes < self.part_bytes;
             if part.items == 0 {
                 part.lines.abandon().await;
             } else {
                 // A worker that has lost its shard must not replace the part of the next one, which has the same name.
-                if let Err(taken) = journal.keep(written, false) {
+                if let Err(taken) = journal.confirm() {
                     part.lines.abandon().await;
                     return Err(taken);
                 }
@@ -134,8 +145,7 @@ impl Exporter {
                 lossy += part.lossy;
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
-            // An end without the rest may come in the middle of a page, whose items are exported again.
-            journal.keep(written, is_last && ended.is_ok())?;
+            journal.keep(written, part.last, is_last && ended.is_ok())?;
             if is_last && lossy > 0 {
                 self.console.warn(&lossy_words(lossy));
             }
@@ -171,6 +181,7 @@ impl Exporter {
         &self,
         name: &str,
         items: &mut ScannedItems,
+        key: Option<&Key>,
     ) -> Result<(ExportPart, Result<(), Failure>), ShardResult> {
         let mut part = ExportPart {
             lines: self.lines(name).await.map_err(|failure| unwritten(&failure))?,
@@ -178,8 +189,9 @@ impl Exporter {
             bytes: 0,
             items: 0,
             lossy: 0,
+            last: None,
         };
-        match self.fill(&mut part, items).await {
+        match self.fill(&mut part, items, key).await {
             Ok(ended) => {
                 self.console.info(&format!(
                     "{name}: {}, {}",
@@ -196,7 +208,12 @@ impl Exporter {
     }
 
     /// Writes the items of a part, and why they have ended early if they have.
-    async fn fill(&self, part: &mut ExportPart, items: &mut ScannedItems) -> Result<Result<(), Failure>, Failure> {
+    async fn fill(
+        &self,
+        part: &mut ExportPart,
+        items: &mut ScannedItems,
+        key: Option<&Key>,
+    ) -> Result<Result<(), Failure>, Failure> {
         let mut ended = Ok(());
         while part.bytes < self.part_bytes {
             match items.next().await {
@@ -205,6 +222,9 @@ impl Exporter {
                     part.lossy += u64::from(!self.format.append(&item, &mut part.waiting));
                     part.bytes += (part.waiting.len() - before) as u64;
                     part.items += 1;
+                    if part.bytes >= self.part_bytes {
+                        part.last = key.and_then(|key| key.json_of(&item));
+                    }
                 }
                 Some(Err(error)) => {
                     let words = unread(&error);

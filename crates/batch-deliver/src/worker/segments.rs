@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::delivering::Worker;
 use super::plan::Planned;
 use super::shard_result::{CHECKPOINT, ShardResult, UNREADABLE};
-use crate::job::{Delivering, Kept, Scanning};
+use crate::job::{DELIVERED_AGAIN, Delivering, Kept, Scanning};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
 use crate::sink::Target;
@@ -40,6 +40,7 @@ impl<T: Target> Worker<T> {
             reads: &reads,
             table: &table,
             segments: Some(segments),
+            unsure: DELIVERED_AGAIN,
         };
         let dead_letter = self.dead_letter(shard).await?;
         let options = self.options();

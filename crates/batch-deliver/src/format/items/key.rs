@@ -4,8 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, ScalarAttributeType, TableDescription};
+#[cfg(feature = "distributed")]
+use serde_json::Value;
 
 use super::Item;
+#[cfg(feature = "distributed")]
+use super::to_json;
 use crate::source::Flaw;
 
 /// The attributes of a table's primary key: the partition key, and the sort key if there is one.
@@ -64,6 +68,14 @@ impl Key {
     /// Whether an attribute with this name is part of the key.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.attributes().any(|attribute| attribute.name == name)
+    }
+
+    /// The key of an item as DynamoDB's JSON; `None` if the item has not all of its attributes.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn json_of(&self, item: &Item) -> Option<Value> {
+        let attribute = |name: &String| Some((name.clone(), item.get(name)?.clone()));
+        let key = self.attributes().map(|KeyAttribute { name, .. }| attribute(name));
+        Some(to_json(&key.collect::<Option<Item>>()?))
     }
 
     /// Checks that the item has this key, with the types of the table.
