@@ -27,6 +27,7 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
     let mut described = json!({
         "TableName": table.name(),
         "TableArn": table.arn(),
+        "TableId": table.id(),
         "TableStatus": "ACTIVE",
         "CreationDateTime": table.created(),
         "KeySchema": keys(table.schema()),

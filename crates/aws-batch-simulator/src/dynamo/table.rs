@@ -160,6 +160,14 @@ impl Table {
         since_epoch.unwrap_or_default().as_secs_f64()
     }
 
+    /// A UUID, another one for a table that replaces this one.
+    pub(super) fn id(&self) -> String {
+        let since_epoch = self.inner.created.duration_since(UNIX_EPOCH);
+        let nanoseconds = since_epoch.unwrap_or_default().as_nanos();
+        let (high, low) = (nanoseconds >> 48, nanoseconds & 0xffff_ffff_ffff);
+        format!("{high:08x}-0000-4000-8000-{low:012x}")
+    }
+
     pub(super) fn reads(&self) -> MutexGuard<'_, Gate> {
         lock(&self.inner.reads)
     }

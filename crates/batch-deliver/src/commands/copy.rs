@@ -59,13 +59,15 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     };
     let (destination, _) = sink::table(&arguments.to, Some(key.clone()), &access).await?;
     let options = PaceOptions::from(&arguments.pace).options()?;
+    let mut settings = vec![("--if-absent", arguments.if_absent.to_string())];
+    settings.extend(target.iter().flat_map(Existing::as_target));
     let copy = FromTable {
         command: "copy",
         reads: &reads,
         table: &source,
         places: Places::from(&arguments.recovery),
         options,
-        settings: vec![("--if-absent", arguments.if_absent.to_string())],
+        settings,
         connection: Connection::from(&arguments.service),
         every: arguments.output.every(),
         console: &console,

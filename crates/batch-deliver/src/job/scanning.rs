@@ -117,6 +117,7 @@ impl Scanning<'_> {
             .into_iter()
             .chain(segments)
             .chain(self.reads.settings())
+            .chain(self.table.as_source())
             .chain([
                 ("source", self.reads.table.clone()),
                 ("service of the source", format!("{:?}", self.table.settings)),
@@ -132,6 +133,11 @@ impl Scanning<'_> {
         })?;
         if found.items > 0 {
             console.info(&format!("{} items are settled by earlier runs", grouped(found.items)));
+        }
+        if position.as_ref().is_some_and(ScanPosition::is_finished) {
+            console.info(&format!(
+                "{location} says that nothing is left to do: to begin again, remove it"
+            ));
         }
         if found.doubtful > 0 {
             let most = grouped(found.doubtful);

@@ -20,8 +20,14 @@ const WRITE_UNIT: usize = 1_024;
 /// The unit of the capacity for writes.
 const UNIT: &str = "write units";
 
-/// The name of a setting that is compared only if both runs know it, because `DescribeTable` may not be permitted.
+/// The names of settings that are compared only if both runs know them, because `DescribeTable` may not be permitted.
+pub(crate) const OF_DESCRIPTION: [&str; 5] = [TABLE_ARN, SOURCE[0], SOURCE[1], TARGET[0], TARGET[1]];
+
 pub(crate) const TABLE_ARN: &str = "table's ARN";
+
+/// The ARN and the id of a table that is read, and of one that its items are written to. A table that is created again has another id.
+const SOURCE: [&str; 2] = ["ARN of the source", "id of the source"];
+const TARGET: [&str; 2] = ["ARN of the target", "id of the target"];
 
 /// The table with this name or ARN, and its key: as given, or as the table says. `None` if it may not be asked.
 pub(crate) async fn table(
@@ -119,6 +125,24 @@ impl Existing {
 
     pub(crate) fn arn(&self) -> Option<&str> {
         self.description.as_ref()?.table_arn()
+    }
+
+    /// What identifies it as the table that is read.
+    pub(crate) fn as_source(&self) -> Settings {
+        self.identity(SOURCE)
+    }
+
+    /// What identifies it as the table that is written.
+    pub(crate) fn as_target(&self) -> Settings {
+        self.identity(TARGET)
+    }
+
+    fn identity(&self, [arn, id]: [&'static str; 2]) -> Settings {
+        // Each run simulates a table of its own.
+        let described = self.description.as_ref().filter(|_| self.simulated.is_none());
+        let known = |(name, value): (_, Option<&str>)| Some((name, value?.to_owned()));
+        let of_table = described.map(|table| [(arn, table.table_arn()), (id, table.table_id())]);
+        of_table.into_iter().flatten().filter_map(known).collect()
     }
 
     /// Its items and their bytes, as of up to six hours ago.

@@ -230,7 +230,10 @@ fn a_copy_that_is_killed_again_and_again_is_complete_in_the_end() {
     println!("{twice} of 4,000 items were written twice by {kills} kills");
     assert!(twice <= kills * 11_000);
     // All is settled: another run has nothing to do.
-    tables.copy("--resume state").expect(0, "0 delivered to items");
+    tables
+        .copy("--resume state")
+        .expect(0, "state says that nothing is left to do: to begin again, remove it")
+        .expect(0, "0 delivered to items");
 }
 
 /// The items in the other table are its own, also if nothing of them is in the journal yet.
@@ -340,6 +343,26 @@ fn a_journal_is_of_one_copy() {
     tables
         .copy("--resume other")
         .expect(2, "other is no journal of a table that is read");
+}
+
+/// The journal of the old table would say that the items of the new one are settled.
+#[test]
+fn a_journal_is_of_the_tables_that_were_there() {
+    for is_target in [false, true] {
+        let tables = Tables::new(0..10, 1e6);
+        tables.copy("--resume state").expect(0, "10 delivered");
+        let again = if is_target { &tables.to } else { &tables.from };
+        again.create_again();
+        let words = if is_target {
+            "the id of the target was"
+        } else {
+            "the id of the source was"
+        };
+        tables
+            .copy("--resume state")
+            .expect(2, "state is the journal of another run")
+            .expect(2, words);
+    }
 }
 
 #[test]

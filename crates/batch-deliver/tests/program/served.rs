@@ -11,8 +11,9 @@ use tokio::runtime::Runtime;
 pub(crate) struct Served {
     pub(crate) table: Table,
     pub(crate) queue: Queue,
+    simulator: Simulator,
     server: Server,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl Served {
@@ -36,9 +37,16 @@ impl Served {
         Self {
             table,
             queue,
+            simulator,
             server,
-            _runtime: runtime,
+            runtime,
         }
+    }
+
+    /// Deletes the table `items`, and creates one of its name.
+    pub(crate) fn create_again(&self) {
+        let _within = self.runtime.enter();
+        self.simulator.table("items", TableOptions::key("id", KeyType::N));
     }
 
     /// The arguments that lead to it.

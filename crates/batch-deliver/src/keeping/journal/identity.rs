@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Failure;
-use crate::sink::TABLE_ARN;
+use crate::sink::OF_DESCRIPTION;
 use crate::source::{Input, InputStorage, Part};
 
 /// The version of the journal.
@@ -88,7 +88,7 @@ impl Identity {
         let mut names = self.settings.keys().chain(old.settings.keys());
         names.find_map(|name| {
             let (new, before) = (self.settings.get(name), old.settings.get(name));
-            let is_unknown = name == TABLE_ARN && (new.is_none() || before.is_none());
+            let is_unknown = OF_DESCRIPTION.contains(&name.as_str()) && (new.is_none() || before.is_none());
             let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
             (new != before && !is_unknown).then(|| {
                 let (new, before) = (word(new), word(before));
@@ -164,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sink::TABLE_ARN;
 
     #[test]
     fn an_input_that_cannot_be_read_twice_cannot_be_resumed() {
