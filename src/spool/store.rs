@@ -8,17 +8,18 @@
 //! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
 //! the process is killed; `okaywal` and `yaque` have not been released since 2023.
 
+mod change;
 mod database;
 mod rows;
 
 use std::fs::{self, File};
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
+pub(super) use self::change::{Change, NewEntry, Refusal};
 pub(super) use self::database::Totals;
 use self::database::{FILE, known_totals, log, open, open_or_create, open_unchanging};
 pub(super) use self::rows::{Kind, StoredEntry, cost};
@@ -33,37 +34,8 @@ const SPARE_PAGES: i64 = 1_024;
 /// Pages that are given back to the file system at a time.
 const GIVEN_BACK: i64 = 1_024;
 
-/// The bytes of refused entries that are moved in one transaction, a fourth of the reserve.
-const MOVED_AT_A_TIME: usize = 4 << 20;
-
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
-
-/// An entry that is new.
-#[derive(Debug)]
-pub(super) struct NewEntry {
-    /// Milliseconds since 1970.
-    pub(super) spooled_at: i64,
-    pub(super) json: String,
-}
-
-/// An entry that was refused for good.
-#[derive(Debug, Clone)]
-pub(super) struct Refusal {
-    pub(super) number: u64,
-    pub(super) cause: String,
-}
-
-/// Changes that are made together.
-#[derive(Debug, Default)]
-pub(super) struct Change {
-    pub(super) new: Vec<NewEntry>,
-    pub(super) refusals: Vec<Refusal>,
-    /// All entries before this number are removed.
-    pub(super) settled_until: u64,
-    /// And these.
-    pub(super) settled_ahead: Vec<Range<u64>>,
-}
 
 /// The only connection that writes to the file.
 #[derive(Debug)]
@@ -132,7 +104,10 @@ impl Store {
         refusals.sort_unstable_by_key(|refusal| refusal.number);
         let mut left = &*refusals;
         loop {
-            let apply = |store: &mut Self| store.make_durable(durable).and_then(|()| store.changed(change, left));
+            let apply = |store: &mut Self| {
+                store.make_durable(durable)?;
+                store.in_transaction(|transaction, totals| change.made(transaction, totals, left))
+            };
             let moved = if change.new.is_empty() {
                 self.with_reserve(apply)?
             } else {
@@ -331,33 +306,6 @@ impl Store {
         set.map_err(|error| self.failure(error))
     }
 
-    /// Makes the changes with the first of these refusals, in their order; all of them with the last. Returns how many those are.
-    fn changed(&mut self, change: &Change, refusals: &[&Refusal]) -> rusqlite::Result<usize> {
-        self.in_transaction(|transaction, totals| {
-            let moved = moved(transaction, totals, refusals)?;
-            let next = refusals.get(moved).map(|refusal| refusal.number);
-            // One that is not moved yet stays where it is.
-            let settled_until = next.map_or(change.settled_until, |next| next.min(change.settled_until));
-            let settled = (settled_until > 0).then_some(0..settled_until);
-            let ahead = change.settled_ahead.iter().filter(|_| next.is_none()).cloned();
-            for settled in settled.into_iter().chain(ahead) {
-                let (removed, bytes) = removed(transaction, Kind::Waiting, settled)?;
-                totals.entries = totals.entries.saturating_sub(removed);
-                totals.bytes = totals.bytes.saturating_sub(bytes);
-            }
-            if next.is_none() && !change.new.is_empty() {
-                let mut insert = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
-                for new in &change.new {
-                    insert.execute(params![signed(totals.next), new.spooled_at, new.json])?;
-                    totals.next += 1;
-                    totals.entries += 1;
-                    totals.bytes += cost(new.json.len());
-                }
-            }
-            Ok(moved)
-        })
-    }
-
     /// Makes changes and counts them, all or none.
     fn in_transaction<R>(
         &mut self,
@@ -380,35 +328,6 @@ impl Store {
     fn failure(&self, error: rusqlite::Error) -> SpoolError {
         failure(&self.folder, error)
     }
-}
-
-/// Keeps the first of these entries apart, as many as are moved at a time. Returns their number.
-fn moved(transaction: &Transaction<'_>, totals: &mut Totals, refusals: &[&Refusal]) -> rusqlite::Result<usize> {
-    if refusals.is_empty() {
-        return Ok(0);
-    }
-    let mut keep = transaction.prepare(
-        "INSERT INTO refused SELECT number, spooled_at, entry, ?2 FROM entries WHERE number = ?1
-         RETURNING octet_length(entry)",
-    )?;
-    let mut remove = transaction.prepare("DELETE FROM entries WHERE number = ?1")?;
-    let mut bytes = 0;
-    for (before, Refusal { number, cause }) in refusals.iter().enumerate() {
-        if bytes >= MOVED_AT_A_TIME {
-            return Ok(before);
-        }
-        let mut kept = keep.query(params![signed(*number), cause])?;
-        // It may have been kept before an error that was reported after that.
-        let Some(row) = kept.next()? else { continue };
-        let length = length(row.get(0)?);
-        while kept.next()?.is_some() {}
-        remove.execute([signed(*number)])?;
-        bytes += length + cause.len();
-        totals.entries = totals.entries.saturating_sub(1);
-        totals.refused += 1;
-        totals.bytes += cost(length + cause.len()) - cost(length);
-    }
-    Ok(refusals.len())
 }
 
 /// Looks into a folder that may be in use.
