@@ -76,7 +76,7 @@ pub(super) struct Moving<'a> {
 
 impl Moving<'_> {
     pub(super) async fn run(self) -> Result<Outcome, Failure> {
-        self.check()?;
+        self.check().await?;
         let console = self.output.console();
         print_warnings(console.clone());
         let stop = Stop::default();
@@ -110,9 +110,9 @@ impl Moving<'_> {
         end(&console, from, &moved, elapsed, &stop)
     }
 
-    fn check(&self) -> Result<(), Failure> {
+    async fn check(&self) -> Result<(), Failure> {
         let (from, to) = &self.names;
-        if self.from.url == self.to.url {
+        if self.from.is_same(&self.to).await {
             return Err(Failure::WrongUse(format!(
                 "{from} and {to} are the same queue: its messages would be moved for ever"
             )));

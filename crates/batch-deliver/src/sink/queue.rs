@@ -6,8 +6,9 @@ use aws_batch_delivery::targets::sqs::{SqsQueue, message_size};
 use aws_batch_simulator::Simulator;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
+use aws_sdk_sqs::types::QueueAttributeName;
 
-use super::destination::{Access, Destination, Measured, NOT_PERMITTED, not_looked_up, simulated_settings};
+use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::queue_name::{Given, QueueName};
 use super::simulated::Simulated;
 use crate::connection::{Connection, settings};
@@ -47,6 +48,8 @@ pub(crate) struct ExistingQueue {
     pub(super) client: Client,
     pub(crate) url: String,
     pub(crate) is_fifo: bool,
+    /// What identifies the service.
+    settings: Settings,
 }
 
 /// The queue of a simulator with this URL, which messages are taken from or moved to.
@@ -55,6 +58,7 @@ pub(crate) fn existing_queue_in(simulated: &Simulated, url: String, queue: &Queu
         client: simulated.simulator.sqs_client(),
         url,
         is_fifo: queue.is_fifo(),
+        settings: Vec::new(),
     }
 }
 
@@ -65,11 +69,13 @@ pub(crate) async fn existing_queue(
     option: &str,
 ) -> Result<ExistingQueue, Failure> {
     let connection = connection.within(queue.region.as_deref(), "the queue")?;
-    let client = Client::new(&connection.config().await?);
+    let config = connection.config().await?;
+    let client = Client::new(&config);
     Ok(ExistingQueue {
         url: url(&client, queue, option).await?,
         client,
         is_fifo: queue.is_fifo(),
+        settings: settings(&config),
     })
 }
 
@@ -98,7 +104,34 @@ impl ExistingQueue {
             client: self.client.clone(),
             url: url.to_owned(),
             is_fifo: name.is_fifo(),
+            settings: self.settings.clone(),
         })
+    }
+
+    /// Whether both are the same queue, whose URL may be written in several ways.
+    pub(crate) async fn is_same(&self, other: &Self) -> bool {
+        if self.url == other.url {
+            return true;
+        }
+        let name = |url: &str| url.parse::<QueueName>().ok();
+        if let (Some(own), Some(other)) = (name(&self.url), name(&other.url))
+            && let (Some(own), Some(other)) = (own.place(), other.place())
+        {
+            return own == other;
+        }
+        // Other services, such as emulators, have the same ARNs.
+        if self.settings != other.settings {
+            return false;
+        }
+        let (own, other) = futures::join!(self.arn(), other.arn());
+        own.is_some() && own == other
+    }
+
+    /// `None` if it cannot be read.
+    async fn arn(&self) -> Option<String> {
+        let ask = self.client.get_queue_attributes().queue_url(&self.url);
+        let answer = ask.attribute_names(QueueAttributeName::QueueArn).send().await.ok()?;
+        answer.attributes()?.get(&QueueAttributeName::QueueArn).cloned()
     }
 }
 

@@ -49,6 +49,17 @@ impl QueueName {
     pub(crate) fn is_fifo(&self) -> bool {
         self.name.ends_with(FIFO)
     }
+
+    /// The region, the account and the name that the URL of a queue of AWS says. One queue has several of them.
+    pub(super) fn place(&self) -> Option<[&str; 3]> {
+        let region = self.region.as_deref()?;
+        let account = match &self.given {
+            Given::Url => self.text.rsplit('/').nth(1)?,
+            Given::Arn { account } => account,
+            Given::Name => return None,
+        };
+        Some([region, account, &self.name])
+    }
 }
 
 impl fmt::Display for QueueName {
@@ -198,6 +209,26 @@ mod tests {
                 (text, name.ends_with("fifo"))
             );
         }
+    }
+
+    #[test]
+    fn a_queue_of_aws_has_one_place_and_several_urls() {
+        let place = |text: &str| queue(text).unwrap().place().map(|place| place.map(str::to_owned));
+        let orders = Some(["eu-west-1", "123456789012", "orders"].map(str::to_owned));
+        for text in [
+            "https://sqs.eu-west-1.amazonaws.com/123456789012/orders",
+            "https://eu-west-1.queue.amazonaws.com/123456789012/orders",
+            "https://sqs.eu-west-1.api.aws/123456789012/orders",
+            "https://vpce-0a-b.sqs.eu-west-1.vpce.amazonaws.com/123456789012/orders",
+            "arn:aws:sqs:eu-west-1:123456789012:orders",
+        ] {
+            assert_eq!(place(text), orders, "{text}");
+        }
+        assert_ne!(place("https://sqs.eu-west-1.amazonaws.com/123456789013/orders"), orders);
+        assert_eq!(
+            (place("orders"), place("http://localhost:4566/000000000000/orders")),
+            (None, None)
+        );
     }
 
     #[test]

@@ -222,6 +222,11 @@ fn what_cannot_work_is_refused_before_anything_is_received() {
     ] {
         queues.run(arguments).expect(2, words);
     }
+    // Another host of the same service.
+    let port = queues.server.endpoint().rsplit(':').next().unwrap().to_owned();
+    queues
+        .run(&format!("move --from a --to http://localhost:{port}/000000000000/a"))
+        .expect(2, "are the same queue");
     assert_eq!(from.consumer_statistics().calls, 0);
     queues
         .run("move --from a --to b.fifo --group-id g --json")
