@@ -4,7 +4,7 @@ use super::move_messages::Moving;
 use crate::arguments::ToRedrive;
 use crate::connection::Connection;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{ExistingQueue, PaceOptions, existing_queue};
+use crate::sink::{ExistingQueue, PaceOptions, QueueName, existing_queue};
 
 /// Moves the messages.
 pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
@@ -14,9 +14,13 @@ pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
         return Err(Failure::WrongUse(words.to_owned()));
     }
     let connection = Connection::from(&arguments.service);
+    let beside = match &arguments.to {
+        Some(to) => beside(&connection, &arguments.queue, to)?,
+        None => connection.clone(),
+    };
     let from = existing_queue(&arguments.queue, &connection, "--queue").await?;
     let (to, name) = match &arguments.to {
-        Some(name) => (existing_queue(name, &connection, "--to").await?, name.to_string()),
+        Some(name) => (existing_queue(name, &beside, "--to").await?, name.to_string()),
         None => source(&from, &arguments.queue.to_string()).await?,
     };
     let moving = Moving {
@@ -29,6 +33,22 @@ pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
         output: &arguments.output,
     };
     moving.run().await
+}
+
+/// How the queue is reached that the messages of the dead-letter queue belong to: in its region, where SQS has both.
+fn beside(connection: &Connection, dead_letters: &QueueName, to: &QueueName) -> Result<Connection, Failure> {
+    if let (Some(region), Some(other)) = (&dead_letters.region, &to.region)
+        && region != other
+    {
+        return Err(Failure::WrongUse(format!(
+            "{dead_letters} is in {region}, but {to} is in {other}, and a queue and its dead letters are in one region: to move \
+             messages to another one, use move"
+        )));
+    }
+    Ok(Connection {
+        region: connection.region.clone().or_else(|| dead_letters.region.clone()),
+        ..connection.clone()
+    })
 }
 
 /// The only queue whose dead letters this one has.
@@ -45,5 +65,24 @@ async fn source(dead_letters: &ExistingQueue, name: &str) -> Result<(ExistingQue
             urls.len(),
             urls.join(", ")
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_name_is_looked_up_in_the_region_of_the_dead_letters() {
+        let connection = Connection::default();
+        let region = |dead_letters: &str, to: &str| {
+            let found = beside(&connection, &dead_letters.parse().unwrap(), &to.parse().unwrap());
+            found.map(|found| found.region).map_err(|failure| failure.to_string())
+        };
+        let of = |region: &str| format!("https://sqs.{region}.amazonaws.com/1/a");
+        assert_eq!(region(&of("eu-west-1"), "b").unwrap().as_deref(), Some("eu-west-1"));
+        assert_eq!(region("a", "b").unwrap(), None);
+        let refused = region(&of("eu-west-1"), &of("us-east-2")).unwrap_err();
+        assert!(refused.contains("is in eu-west-1, but"), "{refused}");
     }
 }
