@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 
 use super::held::Held;
-use super::progress::ReceiveFigures;
+use super::progress::{ReceiveError, ReceiveFigures};
 
 /// A received message and its ticket. Dropping it releases the message.
 #[derive(Debug)]
@@ -95,6 +95,12 @@ impl ReceiveProgress {
     pub async fn finished(&self) -> ReceiveFigures {
         self.held.finished().await;
         self.held.figures()
+    }
+
+    /// The error that the stream has not returned, because it had ended or was dropped before: accepted messages could not be deleted,
+    /// or others not be made visible. Only the first call returns it.
+    pub fn take_failure(&self) -> Option<ReceiveError> {
+        self.held.take_failure()
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::move_messages::without_held_groups;
+use super::move_messages::{full, undeleted, without_held_groups};
 use super::simulation::{Simulation, queue};
 use crate::arguments::ToDrain;
 use crate::connection::Connection;
@@ -56,9 +56,13 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     }
     if drained.undeleted > 0 {
         console.warn(&format!(
-            "{} were written, but may still be in {from} as well: their time to be deleted was over",
-            grouped(drained.undeleted)
+            "{} were written, but may still be in {from} as well: {}",
+            grouped(drained.undeleted),
+            undeleted(drained.undeleted_because.as_deref(), drained.failure.as_deref())
         ));
+    }
+    if drained.is_full() {
+        console.warn(&full(&from));
     }
     let event = json!({
         "event": "report", "written": drained.written, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
@@ -73,7 +77,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     }
     match drained.failure {
         Some(failure) => Err(Failure::Failed(format!("{from}: {failure}"))),
-        None if drained.undeleted > 0 => Ok(Outcome::Undelivered),
+        None if drained.undeleted > 0 || drained.is_full() => Ok(Outcome::Undelivered),
         None => Ok(Outcome::Delivered),
     }
 }

@@ -1,5 +1,6 @@
 //! Moves messages from one queue to another.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use serde_json::json;
@@ -92,9 +93,14 @@ impl Moving<'_> {
             stop: stop.token.clone(),
         };
         let (watch, watched) = oneshot::channel();
-        let moved = tokio::select! {
-            moved = job.run(|progress| drop(watch.send(progress))) => moved,
-            failure = tell(watched, &console, every) => return Err(failure),
+        let mut moving = pin!(job.run(|progress| drop(watch.send(progress))));
+        let (moved, told) = tokio::select! {
+            moved = &mut moving => (moved, Ok(())),
+            failure = tell(watched, &console, every) => {
+                // What was sent is deleted, and the rest becomes visible, as after Ctrl-C.
+                stop.token.cancel();
+                (moving.await, Err(failure))
+            }
         };
         console.clear_bar();
         let (from, to) = &self.names;
@@ -107,7 +113,9 @@ impl Moving<'_> {
             time(elapsed),
             rate(pace)
         ));
-        end(&console, from, &moved, elapsed, &stop)
+        let ended = end(&console, from, &moved, elapsed, &stop);
+        told?;
+        ended
     }
 
     async fn check(&self) -> Result<(), Failure> {
@@ -145,6 +153,20 @@ async fn tell(watched: oneshot::Receiver<ReceiveProgress>, console: &Console, ev
     }
 }
 
+/// Why messages that are in other hands were not deleted.
+pub(super) fn undeleted<'a>(because: Option<&'a str>, failure: Option<&'a str>) -> &'a str {
+    // A failure ends the receiving, and so may a refused deletion.
+    because.or(failure).unwrap_or("their time to be deleted was over")
+}
+
+/// What it means that as many messages are hidden as can be.
+pub(super) fn full(from: &str) -> String {
+    format!(
+        "{from} may have messages that were not received: SQS hides about 120,000 of a queue at most, and about so many were kept hidden \
+         until the end. Take those that do not match out of it first"
+    )
+}
+
 /// Tells what stays, writes the report, and decides how the program ends.
 fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &Stop) -> Result<Outcome, Failure> {
     if moved.unmatched > 0 {
@@ -161,9 +183,13 @@ fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &S
     }
     if moved.undeleted > 0 {
         console.warn(&format!(
-            "{} were sent, but may still be in {from} as well: their time to be deleted was over",
-            grouped(moved.undeleted)
+            "{} were sent, but may still be in {from} as well: {}",
+            grouped(moved.undeleted),
+            undeleted(moved.undeleted_because.as_deref(), moved.failure.as_deref())
         ));
+    }
+    if moved.is_full() {
+        console.warn(&full(from));
     }
     let event = json!({
         "event": "report", "moved": moved.sent, "unmatched": moved.unmatched, "undelivered": moved.unsent,
@@ -179,7 +205,7 @@ fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &S
     if let Some(failure) = &moved.failure {
         return Err(Failure::Failed(format!("{from}: {failure}")));
     }
-    Ok(if moved.unsent + moved.undeleted > 0 {
+    Ok(if moved.unsent + moved.undeleted > 0 || moved.is_full() {
         Outcome::Undelivered
     } else {
         Outcome::Delivered

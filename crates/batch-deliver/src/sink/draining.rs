@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
-use super::moving::{deduplication_id, receive};
+use super::moving::{deduplication_id, is_full, receive, undeleted_because};
 use super::queue::ExistingQueue;
 
 /// Lines that are written together and made safe with one call.
@@ -42,8 +42,17 @@ pub(crate) struct Drained {
     pub(crate) unmatched: u64,
     /// Messages that were written and not deleted: they come again.
     pub(crate) undeleted: u64,
+    /// Why they were not, if it was not that their time was over.
+    pub(crate) undeleted_because: Option<String>,
     /// Why not all messages were received or written.
     pub(crate) failure: Option<String>,
+}
+
+impl Drained {
+    /// Whether messages may be left that were not received, because as many are hidden as can be.
+    pub(crate) fn is_full(&self) -> bool {
+        is_full(self.unmatched)
+    }
 }
 
 impl Drain {
@@ -87,6 +96,7 @@ impl Drain {
         }
         drop(chunks);
         drained.undeleted = progress.finished().await.undeleted;
+        drained.undeleted_because = undeleted_because(&progress);
         drained
     }
 }

@@ -25,6 +25,13 @@ pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
 /// Messages that are underway at most: they come again after a kill.
 const WINDOW: usize = 2_000;
 
+/// Messages of a queue that SQS hides at most, less some for messages that others have received: it counts about 120,000, and answers
+/// further receives that wait as if the queue was empty. From "Amazon SQS message quotas".
+const MOST_HIDDEN: u64 = 115_000;
+
+/// The operation that deletes messages.
+const DELETION: &str = "DeleteMessageBatch";
+
 /// A move from one queue to another.
 pub(crate) struct Move {
     pub(crate) from: ExistingQueue,
@@ -51,6 +58,8 @@ pub(crate) struct Moved {
     pub(crate) unmatched: u64,
     /// Messages that were accepted and not deleted: they are in both queues.
     pub(crate) undeleted: u64,
+    /// Why they were not, if it was not that their time was over.
+    pub(crate) undeleted_because: Option<String>,
     /// Why not all messages were received.
     pub(crate) failure: Option<String>,
 }
@@ -70,6 +79,13 @@ pub(super) fn receive(
         // Of those that do not match, the number is not known.
         Some(most) if filter.is_empty() => receive.max(most),
         _ => receive,
+    }
+}
+
+impl Moved {
+    /// Whether messages may be left that were not received, because as many are hidden as can be.
+    pub(crate) fn is_full(&self) -> bool {
+        is_full(self.unmatched + self.unsent)
     }
 }
 
@@ -134,8 +150,20 @@ impl Move {
         let mut moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
         moved.sent = report.delivered;
         moved.undeleted = figures.undeleted;
+        moved.undeleted_because = undeleted_because(&progress);
         moved
     }
+}
+
+/// Why accepted messages could not be deleted, if their time was not over and the stream has not said it.
+pub(super) fn undeleted_because(progress: &ReceiveProgress) -> Option<String> {
+    let failure = progress.take_failure().filter(|failure| failure.operation == DELETION);
+    failure.map(|failure| failure.cause.to_string())
+}
+
+/// Whether SQS may have hidden no more messages, so that the queue has seemed empty, when so many were kept hidden.
+pub(super) fn is_full(hidden: u64) -> bool {
+    hidden >= MOST_HIDDEN
 }
 
 /// The id by which a FIFO queue recognizes the message when it comes again after a kill: its own one. Messages that were sent more
@@ -169,4 +197,20 @@ fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<Send
         .set_message_group_id(own_group.or(group).map(str::to_owned))
         .set_message_deduplication_id(deduplication_id.map(str::to_owned))
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_seems_empty_is_not_if_sqs_hides_no_more_of_it() {
+        let moved = |unmatched, unsent| Moved {
+            unmatched,
+            unsent,
+            ..Moved::default()
+        };
+        assert!(moved(120_000, 0).is_full() && moved(60_000, 59_990).is_full());
+        assert!(!moved(100_000, 5_000).is_full());
+    }
 }

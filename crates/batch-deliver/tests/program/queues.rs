@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use aws_batch_simulator::{Latency, Queue, QueueOptions, Server, Simulator};
+use aws_batch_simulator::{InjectedFault, Latency, Queue, QueueOptions, Server, Simulator};
 use aws_sdk_sqs::types::{
     MessageSystemAttributeNameForSends, MessageSystemAttributeValue, SendMessageBatchRequestEntry,
 };
@@ -258,6 +258,41 @@ fn an_interrupted_move_leaves_the_rest_and_the_same_command_goes_on() {
     assert_eq!((from.len() + to.len(), from.in_flight()), (400, 0));
     queues.run("move --from a --to b").expect(0, "moved");
     assert_eq!(sorted(numbers(&to)), (0..400).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_move_whose_progress_has_no_reader_ends_cleanly() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 400);
+    let to = queues.queue("b", QueueOptions::default());
+    let arguments = queues.arguments("move --from a --to b --max-rate 100 --json --every 50ms");
+    let mut child = queues
+        .folder
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let run = Run::from(child.wait_with_output().unwrap());
+    run.expect(1, "the progress cannot be written")
+        .expect(1, "moved from a to b in");
+    assert_eq!((from.len() + to.len(), from.in_flight()), (400, 0));
+}
+
+/// It was told as if it was too late for them.
+#[test]
+fn deletions_that_are_refused_are_told_with_their_cause() {
+    for command in ["move --from a --to b --max 5", "drain --queue a --max 5 out.jsonl"] {
+        let queues = Queues::new();
+        let from = queues.filled("a", 5);
+        queues.queue("b", QueueOptions::default());
+        let denied = InjectedFault::error(403, "AccessDenied", false);
+        from.script_consumers(std::iter::once(InjectedFault::None).chain(std::iter::repeat_n(denied, 50)));
+        let run = queues.run(command);
+        run.expect(1, "may still be in a as well: ").expect(1, "AccessDenied");
+        assert!(!run.stderr.contains("time to be deleted"), "{}", run.stderr);
+    }
 }
 
 /// Moves messages undisturbed, and as many with kills. Prints the figures that the manual has.
