@@ -3,7 +3,7 @@
 #[cfg(feature = "s3")]
 mod object;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,12 @@ impl LineWriter {
             packing: Packing::of(&name).map_err(refused)?,
             place: Place::File {
                 path: path.to_owned(),
-                file: created(&incomplete(path)).map_err(refused)?,
+                file: created(&incomplete(path)).map_err(|error| match error {
+                    TryLockError::WouldBlock => {
+                        Failure::InUse(format!("{name} is being written by another run: name another file"))
+                    }
+                    TryLockError::Error(error) => refused(error),
+                })?,
             },
             written: 0,
             name,
@@ -227,13 +232,29 @@ impl Packing {
     }
 }
 
-/// Creates a file that its owner alone can read.
-fn created(path: &Path) -> io::Result<File> {
+/// Creates a file that its owner alone can read, or empties one that a killed run has left. Only this process writes it.
+fn created(path: &Path) -> Result<File, TryLockError> {
     let mut options = File::options();
-    options.create(true).write(true).truncate(true);
+    options.create(true).write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    let file = options.open(path).map_err(TryLockError::Error)?;
+    match file.try_lock() {
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+        locked => locked?,
+    }
+    // Another run may have completed or removed this file before it was locked.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let here = file.metadata().map_err(TryLockError::Error)?;
+        if fs::metadata(path).ok().map(identity) != Some(identity(here)) {
+            return Err(TryLockError::WouldBlock);
+        }
+    }
+    file.set_len(0).map_err(TryLockError::Error)?;
+    Ok(file)
 }
 
 fn incomplete(path: &Path) -> PathBuf {
@@ -245,6 +266,27 @@ fn incomplete(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_is_of_one_run_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("items.jsonl");
+        fs::write(
+            incomplete(&path),
+            "left by a run that was killed, and longer than what comes\n",
+        )
+        .unwrap();
+        let mut lines = LineWriter::file(&path).unwrap();
+        lines.write(b"{}\n").await.unwrap();
+        let refused = LineWriter::file(&path).err().unwrap().to_string();
+        assert!(
+            refused.contains("items.jsonl is being written by another run"),
+            "{refused}"
+        );
+        lines.finish().await.unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+        assert!(LineWriter::file(&path).is_ok());
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn nothing_is_left_of_a_file_that_cannot_be_completed() {
