@@ -5,7 +5,7 @@ use std::io::{self, Write, stdout};
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::task;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
@@ -60,17 +60,17 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     let mut next_words = started + arguments.output.every();
     let mut items = sides(scans);
     let ended = loop {
-        let Some((side, item)) = items.next().await else {
-            break Ok(());
-        };
-        match item {
-            Ok(item) => {
+        // The clock goes on while no page comes.
+        match timeout_at(next_words, items.next()).await {
+            Err(_) => {}
+            Ok(None) => break Ok(()),
+            Ok(Some((side, Ok(item)))) => {
                 read += 1;
                 if let Err(error) = add(&mut pairs, side, &item, &key) {
                     break Err(Failure::Failed(format!("what was read cannot be kept: {error}")));
                 }
             }
-            Err(words) => {
+            Ok(Some((side, Err(words)))) => {
                 let name = names[usize::from(side == Side::Second)];
                 break Err(Failure::Failed(format!("{name} cannot be read to the end: {words}")));
             }
@@ -82,6 +82,10 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
                 Some(bar) => bar.set_message(words),
                 None if !console.is_json() => console.info(&words),
                 None => {}
+            }
+            let event = json!({"event": "progress", "items": read, "read_units": units()});
+            if let Err(failure) = console.report(&event) {
+                break Err(failure);
             }
         }
     };

@@ -1,9 +1,10 @@
 //! Writes the messages of a queue to a file.
 
 use serde_json::json;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::move_messages::{full, undeleted, without_held_groups};
+use super::move_messages::{beside, full, tell, undeleted, without_held_groups};
 use super::simulation::{Simulation, queue};
 use crate::arguments::ToDrain;
 use crate::connection::Connection;
@@ -41,7 +42,10 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
         most: arguments.which.max,
         stop: stop.token.clone(),
     };
-    let drained = drain.run(&mut lines, drop).await;
+    let (watch, watched) = oneshot::channel();
+    let draining = drain.run(&mut lines, |progress| drop(watch.send(progress)));
+    let telling = tell(watched, "written", &console, arguments.output.every());
+    let (drained, told) = beside(draining, telling, &stop).await;
     let (from, elapsed) = (arguments.queue.to_string(), started.elapsed());
     console.info(&format!(
         "{} of {from} written to {to} in {}",
@@ -68,6 +72,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
         "event": "report", "written": drained.written, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
         "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
     });
+    told?;
     console.report(&event)?;
     if stop.was_interrupted() {
         console.info(&format!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
@@ -90,19 +90,21 @@ impl Export<'_> {
         let mut waiting = Vec::new();
         let mut next_words = started + self.every;
         let ended = loop {
-            match items.next().await {
-                Some(Ok(item)) => {
+            // The clock goes on while no page comes.
+            match timeout_at(next_words, items.next()).await {
+                Err(_) => {}
+                Ok(Some(Ok(item))) => {
                     lossy += u64::from(!self.format.append(&item, &mut waiting));
                     written += 1;
                 }
-                Some(Err(error)) => {
+                Ok(Some(Err(error))) => {
                     break Err(Failure::Failed(format!(
                         "{} cannot be read to the end: {}",
                         self.table,
                         unread(&error)
                     )));
                 }
-                None => break lines.write(&waiting).await,
+                Ok(None) => break lines.write(&waiting).await,
             }
             if waiting.len() >= WRITTEN {
                 if let Err(failure) = lines.write(&waiting).await {

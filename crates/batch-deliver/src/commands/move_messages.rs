@@ -93,15 +93,9 @@ impl Moving<'_> {
             stop: stop.token.clone(),
         };
         let (watch, watched) = oneshot::channel();
-        let mut moving = pin!(job.run(|progress| drop(watch.send(progress))));
-        let (moved, told) = tokio::select! {
-            moved = &mut moving => (moved, Ok(())),
-            failure = tell(watched, &console, every) => {
-                // What was sent is deleted, and the rest becomes visible, as after Ctrl-C.
-                stop.token.cancel();
-                (moving.await, Err(failure))
-            }
-        };
+        let moving = job.run(|progress| drop(watch.send(progress)));
+        let telling = tell(watched, "moved", &console, every);
+        let (moved, told) = beside(moving, telling, &stop).await;
         console.clear_bar();
         let (from, to) = &self.names;
         let elapsed = started.elapsed();
@@ -134,8 +128,30 @@ impl Moving<'_> {
     }
 }
 
-/// Tells the progress, until the output fails.
-async fn tell(watched: oneshot::Receiver<ReceiveProgress>, console: &Console, every: Duration) -> Failure {
+/// Runs a job and tells its progress, and how that ended. When the output fails, the job is stopped as by Ctrl-C: what is in other hands
+/// is deleted, and the rest becomes visible.
+pub(super) async fn beside<R>(
+    job: impl Future<Output = R>,
+    telling: impl Future<Output = Failure>,
+    stop: &Stop,
+) -> (R, Result<(), Failure>) {
+    let mut job = pin!(job);
+    tokio::select! {
+        done = &mut job => (done, Ok(())),
+        failure = telling => {
+            stop.token.cancel();
+            (job.await, Err(failure))
+        }
+    }
+}
+
+/// Tells how many messages are moved, or whatever is done with them, until the output fails.
+pub(super) async fn tell(
+    watched: oneshot::Receiver<ReceiveProgress>,
+    verb: &str,
+    console: &Console,
+    every: Duration,
+) -> Failure {
     let Ok(progress) = watched.await else {
         return std::future::pending().await;
     };
@@ -144,9 +160,9 @@ async fn tell(watched: oneshot::Receiver<ReceiveProgress>, console: &Console, ev
         ticks.tick().await;
         let figures = progress.figures();
         if !console.is_json() {
-            console.info(&format!("{} moved", counted(figures.deleted, "message")));
+            console.info(&format!("{} {verb}", counted(figures.deleted, "message")));
         }
-        let event = json!({"event": "progress", "moved": figures.deleted, "held": figures.held});
+        let event = json!({"event": "progress", verb: figures.deleted, "held": figures.held});
         if let Err(error) = console.emit(&event) {
             return Failure::Failed(format!("the progress cannot be written: {error}"));
         }

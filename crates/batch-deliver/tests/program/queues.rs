@@ -280,6 +280,23 @@ fn a_move_whose_progress_has_no_reader_ends_cleanly() {
     assert_eq!((from.len() + to.len(), from.in_flight()), (400, 0));
 }
 
+#[test]
+fn a_drain_tells_how_far_it_is() {
+    let queues = Queues::new();
+    queues.filled("a", 100);
+    let run = queues.run("drain --queue a --json --every 50ms out.jsonl");
+    let events: Vec<Value> = run
+        .expect(0, "")
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    // The end comes seconds after the last message.
+    let last = &events[events.len() - 2];
+    assert_eq!((&last["event"], &last["written"]), (&json!("progress"), &json!(100)));
+    assert_eq!(run.report()["written"], json!(100));
+}
+
 /// It was told as if it was too late for them.
 #[test]
 fn deletions_that_are_refused_are_told_with_their_cause() {
