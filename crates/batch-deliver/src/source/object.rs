@@ -20,8 +20,8 @@ const CHANGED: u16 = 412;
 /// Bytes of one request. A request that fails is repeated, and no connection has to last for a whole object.
 const PART: u64 = 1 << 20;
 
-/// Attempts at a part that S3 does not give now, or whose body is cut off. The SDK itself repeats a request two times, within a second
-/// or two, and only until its answer begins.
+/// Attempts at a part that S3 does not give now, or without an answer, or whose body is cut off. The SDK itself repeats a request two
+/// times, within a second or two, and only until its answer begins.
 const TIMES: u32 = 6;
 
 /// Codes of refusals that are about the worker or the moment and not about the object, though their status is one of wrong requests.
@@ -137,7 +137,7 @@ impl Object {
                 let words = connection::words(&error);
                 return match error.raw_response() {
                     Some(answer) => refused(answer.status().as_u16(), error.code(), words).map(Err),
-                    None => Ok(Err(Unread::Unreachable(words))),
+                    None => Err(NotNow(words)),
                 };
             }
         };
@@ -161,7 +161,7 @@ fn refused(status: u16, code: Option<&str>, words: String) -> Result<Unread, Not
     }
 }
 
-/// S3 is too busy or has failed, or a body was cut off.
+/// S3 is too busy or has failed, has not answered, or a body was cut off.
 struct NotNow(String);
 
 /// Why a part was not read.
@@ -228,7 +228,40 @@ impl Read for Parts {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use aws_sdk_s3::config::retry::RetryConfig;
+    use aws_sdk_s3::config::{BehaviorVersion, Config, Credentials, Region};
+
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_request_that_has_no_answer_is_made_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("us-east-1"))
+            .credentials_provider(Credentials::new("a", "b", None, None, "test"))
+            .endpoint_url(format!("http://{}", listener.local_addr().unwrap()))
+            .retry_config(RetryConfig::disabled())
+            .force_path_style(true);
+        let server = thread::spawn(move || {
+            drop(listener.accept().unwrap());
+            let (mut connection, _) = listener.accept().unwrap();
+            let (mut request, mut more) = (Vec::new(), [0; 1_024]);
+            while !request.ends_with(b"\r\n\r\n") {
+                let read = connection.read(&mut more).unwrap();
+                request.extend(&more[..read]);
+            }
+            let answer = "HTTP/1.1 206 Partial Content\r\ncontent-length: 3\r\nconnection: close\r\n\r\nabc";
+            connection.write_all(answer.as_bytes()).unwrap();
+        });
+        let object = Object::new(&Client::from_conf(config.build()), "b", "key", 3, "\"tag\"");
+        assert_eq!(object.text().await.unwrap(), "abc");
+        server.join().unwrap();
+    }
 
     #[test]
     fn a_refusal_is_of_the_object_or_of_the_worker_or_passes() {
