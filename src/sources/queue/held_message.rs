@@ -10,6 +10,10 @@ use tokio::time::Instant;
 /// out, and ends after twelve hours.
 const LONGEST: Duration = Duration::from_mins(12 * 60 - 1);
 
+/// How long a message that is set aside is hidden at least by one renewal. There may be as many as SQS hides, each of which would
+/// otherwise be renewed every half of its visibility timeout.
+const ASIDE: Duration = Duration::from_mins(15);
+
 /// What is happening to a held message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -74,6 +78,10 @@ impl HeldMessage {
         if now >= self.hidden_until || self.is_being_renewed {
             return None;
         }
+        let visibility = match self.phase {
+            Phase::Aside => visibility.max(ASIDE),
+            _ => visibility,
+        };
         let left = (self.received_at + LONGEST).saturating_duration_since(now);
         let timeout = Duration::from_secs(visibility.min(left).as_secs());
         self.is_being_renewed = now + timeout > self.hidden_until;
@@ -118,5 +126,21 @@ mod tests {
         }
         assert!((1_430..1_450).contains(&renewals), "{renewals}");
         assert!(held.due > start + Duration::from_mins(12 * 60 - 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_is_set_aside_takes_few_renewals() {
+        let mut held = HeldMessage::new(Message::builder().build(), "handle".into(), None, VISIBILITY);
+        held.phase = Phase::Aside;
+        let start = Instant::now();
+        let mut renewals = 0;
+        while held.due < start + Duration::from_hours(1) {
+            let now = held.due;
+            let timeout = held.renewal(now, VISIBILITY).unwrap();
+            assert!(now < start + Duration::from_hours(1) && timeout == ASIDE);
+            held.has_been_renewed(now, timeout);
+            renewals += 1;
+        }
+        assert!((7..=9).contains(&renewals), "{renewals}");
     }
 }

@@ -48,7 +48,8 @@ impl Ticket {
     }
 
     /// The message stays hidden until the stream has ended, and becomes visible then: it is not received again by this receiver. So do
-    /// the later messages of its group; no other one of the group is received until then.
+    /// the later messages of its group; no other one of the group is received until then. If the process is killed before, it becomes
+    /// visible up to 15 minutes later, or when the visibility timeout is over if that is longer.
     pub fn set_aside(&self) {
         self.held.set_aside(self.number);
     }
