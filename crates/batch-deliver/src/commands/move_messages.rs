@@ -82,7 +82,7 @@ impl Moving<'_> {
         print_warnings(console.clone());
         let stop = Stop::default();
         stop.on_interrupt(console.clone());
-        let (started, every) = (Instant::now(), self.output.every());
+        let (started, every, is_fifo) = (Instant::now(), self.output.every(), self.from.is_fifo);
         let job = Move {
             from: self.from,
             to: self.to,
@@ -107,7 +107,7 @@ impl Moving<'_> {
             time(elapsed),
             rate(pace)
         ));
-        let ended = end(&console, from, &moved, elapsed, &stop);
+        let ended = end(&console, (from, is_fifo), &moved, elapsed, &stop);
         told?;
         ended
     }
@@ -184,7 +184,13 @@ pub(super) fn full(from: &str) -> String {
 }
 
 /// Tells what stays, writes the report, and decides how the program ends.
-fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &Stop) -> Result<Outcome, Failure> {
+fn end(
+    console: &Console,
+    (from, is_fifo): (&str, bool),
+    moved: &Moved,
+    elapsed: Duration,
+    stop: &Stop,
+) -> Result<Outcome, Failure> {
     if moved.unmatched > 0 {
         console.info(&format!(
             "kept in {from}: {} that did not match",
@@ -193,8 +199,14 @@ fn end(console: &Console, from: &str, moved: &Moved, elapsed: Duration, stop: &S
     }
     if let Some(cause) = &moved.cause {
         console.warn(&format!(
-            "kept in {from}: {} that could not be sent, the first because: {cause}",
-            counted(moved.unsent, "message")
+            "kept in {from}: {} that could not be sent{}, the first because: {cause}",
+            counted(moved.unsent, "message"),
+            // Most of them are not received, so their number is not known.
+            if is_fifo {
+                ", and all behind in the same groups"
+            } else {
+                ""
+            }
         ));
     }
     if moved.undeleted > 0 {

@@ -205,6 +205,20 @@ fn a_message_that_the_other_queue_refuses_stays() {
 }
 
 #[test]
+fn a_message_that_is_refused_keeps_those_behind_it_in_its_group() {
+    let queues = Queues::new();
+    let from = queues.filled("a.fifo", 30);
+    let to = queues.queue("b.fifo", QueueOptions::default());
+    to.poison(|message| message["MessageBody"].as_str().unwrap().contains(r#""number":17"#));
+    queues.run("move --from a.fifo --to b.fifo").expect(
+        1,
+        "1 message that could not be sent, and all behind in the same groups, the first because",
+    );
+    assert_eq!(sorted(numbers(&from)), [17, 22, 27]);
+    assert_eq!((from.in_flight(), to.len()), (0, 27));
+}
+
+#[test]
 fn what_cannot_work_is_refused_before_anything_is_received() {
     let queues = Queues::new();
     let from = queues.filled("a", 5);
