@@ -42,5 +42,7 @@ pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::{ExistingQueue, existing_queue, existing_queue_in, queue};
 pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::simulated::Simulated;
-pub(crate) use self::table::{Existing, OF_DESCRIPTION, TABLE_ARN, existing, existing_in, item_writes, table};
+#[cfg(any(feature = "distributed", test))]
+pub(crate) use self::table::TABLE_ARN;
+pub(crate) use self::table::{Existing, OF_DESCRIPTION, existing, existing_in, item_writes, table};
 pub(crate) use self::undelivered::Undelivered;
