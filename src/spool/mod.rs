@@ -320,6 +320,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             Completion::Ended(result) => return result.clone(),
             Completion::Running(running) => match running.await {
                 Err(ended) if ended.is_cancelled() && !is_underway() => {
+                    // This may be dropped while it waits, and closed again.
+                    *completion = Completion::Ended(Err(SpoolError::Closed));
                     let _ = self.shared.store.close().await;
                     Err(SpoolError::Closed)
                 }

@@ -251,11 +251,11 @@ impl Store {
         synced.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
-    /// Moves all that is in the log into the file, and asks the device for that.
+    /// Moves all that is in the log into the file, and asks the device for that. The log begins anew, without what the device may not have.
     fn checkpoint(&self) -> Result<(), SpoolError> {
         let is_held_up = self
             .connection
-            .query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get::<_, bool>(0));
+            .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0));
         if is_held_up.map_err(|error| self.failure(error))? {
             let error = io::Error::other("another process looks into it");
             return Err(SpoolError::storage(&self.folder, error));

@@ -190,6 +190,7 @@ fn a_folder_that_is_in_use_can_be_looked_into() {
     assert_eq!(inspect(folder.path()).unwrap(), (totals, Some((0, NOW))));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_folder_that_is_closed_can_be_looked_into_without_a_file_beside_its_own() {
     let temporary = tempdir().unwrap();

@@ -52,6 +52,7 @@ async fn a_write_waits_for_the_device_as_the_policy_says() {
     }
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_window_moves_only_when_the_device_was_asked_although_nothing_was_removed() {
     let (folder, mut writer, requests) = writer(SyncPolicy::Every(Duration::from_hours(1)), Full::Wait).await;

@@ -79,7 +79,7 @@ struct Summary {
 ///
 /// A stream on demand may distribute the records itself (`RecordDistributionStrategy` is `AUTO`), whatever keys they have.
 /// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. It also tells the largest record that the stream
-/// takes. If that call is not permitted or fails, partition keys count as in other streams, and a call with a record that is too large
+/// takes at the start. If that call is not permitted or fails, partition keys count as in other streams, and a call with a record that is too large
 /// is refused and sent again in halves.
 ///
 /// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps the order of each partition key. A record may be in the
@@ -238,7 +238,10 @@ impl KinesisStream {
         let most = summary.and_then(StreamDescriptionSummary::max_record_size_in_kib);
         Ok(Summary {
             spreads: strategy == Some(&RecordDistributionStrategy::Auto),
-            record_bytes: most.and_then(|kib| usize::try_from(kib).ok()).map(|kib| kib * KIB),
+            record_bytes: most
+                .and_then(|kib| usize::try_from(kib).ok())
+                .filter(|kib| *kib > 0)
+                .map(|kib| kib * KIB),
         })
     }
 
