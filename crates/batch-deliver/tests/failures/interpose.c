@@ -48,12 +48,20 @@ static int numbered(int file) {
 static void opened(int file, const char *path) {
     struct stat found;
     if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return;
-    if (numbered(file) >= 0) return;
-    if (known == FILES || strlen(path) >= sizeof files[0].path) abort();
-    files[known].device = found.st_dev;
-    files[known].inode = found.st_ino;
-    files[known].synced = found.st_size;
-    strcpy(files[known++].path, path);
+    int number = numbered(file);
+    if (number >= 0 && strcmp(files[number].path, path) == 0) {
+        // It may have been emptied.
+        if (found.st_size < files[number].synced) files[number].synced = found.st_size;
+        return;
+    }
+    if (strlen(path) >= sizeof files[0].path) abort();
+    // An inode of a file that is gone is used again.
+    if (number < 0) number = known++;
+    if (number == FILES) abort();
+    files[number].device = found.st_dev;
+    files[number].inode = found.st_ino;
+    files[number].synced = found.st_size;
+    strcpy(files[number].path, path);
 }
 
 static void shortened_or_synced(int file, int is_synced) {

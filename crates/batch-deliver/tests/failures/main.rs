@@ -17,6 +17,7 @@ mod http;
 mod program;
 mod runs;
 #[path = "../program/served.rs"]
+#[expect(dead_code, reason = "other tests create its table again")]
 mod served;
 mod tried;
 
