@@ -141,12 +141,12 @@ impl Appended {
         let _ = self.opened.file.set_len(length);
     }
 
-    /// Removes the causes that have no entry. A load that is killed between two writes leaves one, and a loss of power several. A file
-    /// of entries that is empty was moved away, unless it never had one.
-    pub(super) fn remove_those_without(&mut self, entries: &Self) -> io::Result<()> {
+    /// Removes the last cause if it has no entry, because a load was killed between the two writes. If there are more of them, the
+    /// entries of others were moved away.
+    pub(super) fn remove_last_without(&mut self, entries: &Self) -> io::Result<()> {
         let (entries, _) = entries.lines(0)?;
         let (causes, length) = self.lines(entries)?;
-        if causes > entries && (entries > 0 || causes == 1) {
+        if causes == entries + 1 {
             self.length = length;
             self.opened.file.set_len(length)?;
         }
@@ -191,11 +191,17 @@ impl Appended {
     }
 }
 
-/// The name of a new file is in its folder.
+/// The name of a new file is in its folder. A folder that may not be read, or on a file system that syncs none, is no error.
 #[cfg(unix)]
 fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) else {
+        return Ok(());
+    };
+    match folder.sync_all() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
 }
 
 #[cfg(not(unix))]

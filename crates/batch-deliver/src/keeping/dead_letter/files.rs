@@ -81,11 +81,11 @@ impl LetterFiles {
         })
     }
 
-    /// The files without causes that have no entry, each of which is one line.
+    /// The files without a last cause that has no entry, each of which is one line.
     pub(super) fn with_a_cause_for_each(self) -> Result<Self, Failure> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Files { entries, causes, .. } = &mut *files;
-        let taken_back = causes.remove_those_without(entries);
+        let taken_back = causes.remove_last_without(entries);
         drop(files);
         taken_back.map_err(|error| {
             Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", self.path.display()))
@@ -208,7 +208,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
         fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
-        fs::write(&causes, "first\nsecond\nthird\nfourth\n").unwrap();
+        fs::write(&causes, "first\nsecond\nthird\n").unwrap();
         let dead = LetterFiles::open(&path).unwrap().with_a_cause_for_each().unwrap();
         assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
         dead.write(&letter(b"{\"id\": 2}")).unwrap();
@@ -220,12 +220,13 @@ mod tests {
     fn the_causes_of_entries_that_were_moved_away_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let causes = folder.path().join("dead.causes.jsonl");
-        fs::write(&causes, "first\nsecond\n").unwrap();
-        LetterFiles::open(&folder.path().join("dead"))
-            .unwrap()
-            .with_a_cause_for_each()
-            .unwrap();
-        assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
+        for entries in ["", "new\n"] {
+            fs::write(folder.path().join("dead"), entries).unwrap();
+            fs::write(&causes, "first\nsecond\nthird\n").unwrap();
+            let dead = LetterFiles::open(&folder.path().join("dead")).unwrap();
+            dead.with_a_cause_for_each().unwrap();
+            assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\nthird\n");
+        }
     }
 
     #[test]
