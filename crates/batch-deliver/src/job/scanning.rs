@@ -68,7 +68,7 @@ impl Continued {
         let position = self.progress.position_after(items);
         let mut before = self.progress.items_before(items);
         let of_item = last.filter(|_| before < items);
-        let of_item = of_item.and_then(|key| self.segments.as_ref()?.places_after(key));
+        let of_item = of_item.and_then(|key| self.segments.as_ref()?.places_after(&key));
         self.place = if let Some(place) = of_item {
             before = items;
             place

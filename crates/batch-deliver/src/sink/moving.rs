@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn a_queue_that_seems_empty_is_not_if_sqs_hides_no_more_of_it() {
         let moved = |unmatched, unsent| Moved {
-            unmatched,
             unsent,
+            unmatched,
             ..Moved::default()
         };
         assert!(moved(120_000, 0).is_full() && moved(60_000, 59_990).is_full());

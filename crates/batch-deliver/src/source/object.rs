@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::AggregatedBytes;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -137,7 +137,9 @@ impl Object {
                 let words = connection::words(&error);
                 return match error.raw_response() {
                     Some(answer) => refused(answer.status().as_u16(), error.code(), words).map(Err),
-                    None => Err(NotNow(words)),
+                    // A request that cannot be built is none that passes.
+                    None if is_unanswered(&error) => Err(NotNow(words)),
+                    None => Ok(Err(Unread::Unreachable(words))),
                 };
             }
         };
@@ -145,6 +147,14 @@ impl Object {
         body.map(Ok)
             .map_err(|_| NotNow("its body was cut off in every attempt".to_owned()))
     }
+}
+
+/// Whether a request has left, or was to leave, and has no answer.
+fn is_unanswered<E, R>(error: &SdkError<E, R>) -> bool {
+    matches!(
+        error,
+        SdkError::TimeoutError(_) | SdkError::ResponseError(_) | SdkError::DispatchFailure(_)
+    )
 }
 
 /// What a refusal of S3 means.

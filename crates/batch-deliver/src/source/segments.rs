@@ -80,7 +80,7 @@ impl Segments {
     /// The places of these segments if the last item that is settled has this key. `None` if there are several: which of them it
     /// belongs to is not known.
     #[cfg(feature = "distributed")]
-    pub(crate) fn places_after(&self, key: Value) -> Option<Value> {
+    pub(crate) fn places_after(&self, key: &Value) -> Option<Value> {
         (self.begin + 1 == self.end).then(|| json!([{"after": key}]))
     }
 
@@ -146,11 +146,11 @@ mod tests {
     #[test]
     fn a_single_segment_is_continued_after_any_of_its_items() {
         let key = json!({"id": {"N": "7"}});
-        let place = segments(1, 2).places_after(key.clone()).unwrap();
+        let place = segments(1, 2).places_after(&key).unwrap();
         assert_eq!(place, json!([{"after": {"id": {"N": "7"}}}]));
         let position = segments(1, 2).position(Some(place.clone())).unwrap();
         assert_eq!(segments(1, 2).places(&position).unwrap(), place);
-        assert_eq!(segments(1, 3).places_after(key), None);
+        assert_eq!(segments(1, 3).places_after(&key), None);
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl Exporter {
 }
 
 fn unwritten(failure: &Failure) -> ShardResult {
-    ShardResult::failed(STOPPED, failure.to_string())
+    ShardResult::unopened(STOPPED, failure)
 }
 
 impl Attempts for Exporter {

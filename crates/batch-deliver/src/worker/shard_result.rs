@@ -47,7 +47,7 @@ impl ShardResult {
         }
     }
 
-    /// The checkpoint or the dead letters of the shard cannot be opened.
+    /// The checkpoint, the dead letters or a part of the shard cannot be opened or written.
     pub(super) fn unopened(error: &'static str, failure: &Failure) -> Self {
         Self::Failed {
             error,
