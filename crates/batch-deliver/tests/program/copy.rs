@@ -361,7 +361,8 @@ fn a_journal_is_of_the_tables_that_were_there() {
         tables
             .copy("--resume state")
             .expect(2, "state is the journal of another run")
-            .expect(2, words);
+            .expect(2, words)
+            .expect(2, "it is another table. To start over");
     }
 }
 

@@ -88,11 +88,17 @@ impl Identity {
         let mut names = self.settings.keys().chain(old.settings.keys());
         names.find_map(|name| {
             let (new, before) = (self.settings.get(name), old.settings.get(name));
-            let is_unknown = OF_DESCRIPTION.contains(&name.as_str()) && (new.is_none() || before.is_none());
+            let is_described = OF_DESCRIPTION.contains(&name.as_str());
+            let is_unknown = is_described && (new.is_none() || before.is_none());
             let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
             (new != before && !is_unknown).then(|| {
                 let (new, before) = (word(new), word(before));
-                format!("the {name} was {before}, and is {new}: to continue, give it as before")
+                let advice = if is_described {
+                    "it is another table"
+                } else {
+                    "to continue, give it as before"
+                };
+                format!("the {name} was {before}, and is {new}: {advice}")
             })
         })
     }
