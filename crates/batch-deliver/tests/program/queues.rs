@@ -1,6 +1,6 @@
 //! Messages that are moved from a queue to another, back from a dead-letter queue, or into a file.
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use aws_batch_simulator::{InjectedFault, Latency, Queue, QueueOptions, Server, Simulator};
@@ -69,6 +69,12 @@ impl Queues {
 
     fn run(&self, arguments: &str) -> Run {
         self.folder.run(&self.arguments(arguments))
+    }
+
+    /// The program while it runs, with pipes for its outputs.
+    fn started(&self, arguments: &str) -> Child {
+        let mut command = self.folder.command(&self.arguments(arguments));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }
 
@@ -252,14 +258,7 @@ fn an_interrupted_move_leaves_the_rest_and_the_same_command_goes_on() {
     let queues = Queues::new();
     let from = queues.filled("a", 400);
     let to = queues.queue("b", QueueOptions::default());
-    let arguments = queues.arguments("move --from a --to b --max-rate 100 --json --every 50ms");
-    let mut child = queues
-        .folder
-        .command(&arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = queues.started("move --from a --to b --max-rate 100 --json --every 50ms");
     // The first progress that says that something was moved.
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     let is_moved = |line: &str| serde_json::from_str::<Value>(line).unwrap()["moved"].as_u64() > Some(0);
@@ -279,14 +278,7 @@ fn a_move_whose_progress_has_no_reader_ends_cleanly() {
     let queues = Queues::new();
     let from = queues.filled("a", 400);
     let to = queues.queue("b", QueueOptions::default());
-    let arguments = queues.arguments("move --from a --to b --max-rate 100 --json --every 50ms");
-    let mut child = queues
-        .folder
-        .command(&arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = queues.started("move --from a --to b --max-rate 100 --json --every 50ms");
     drop(child.stdout.take());
     let run = Run::from(child.wait_with_output().unwrap());
     run.expect(1, "the progress cannot be written")
@@ -339,14 +331,7 @@ fn move_many(from: &str, to: &str, messages: usize) {
     let back = queues.queue("back", QueueOptions::default());
     let mut kills = 0;
     while !target.is_empty() {
-        let arguments = queues.arguments(&format!("move --from {to} --to back --json --every 10ms"));
-        let mut child = queues
-            .folder
-            .command(&arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = queues.started(&format!("move --from {to} --to back --json --every 10ms"));
         let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
         let moved = |line: &str| serde_json::from_str::<Value>(line).unwrap()["moved"].as_u64();
         for line in lines {

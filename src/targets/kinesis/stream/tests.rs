@@ -247,14 +247,18 @@ async fn a_stream_that_is_found_to_ignore_keys_gets_no_more_aggregates() {
     assert_eq!((fault.code(), recorder.requests()), (NO_KEYS, 3));
 }
 
+/// Answers `DescribeStreamSummary` with this part among the others.
+fn described_by(part: &str) -> Recorder {
+    let summary = format!(
+        r#"{{"StreamDescriptionSummary":{{"StreamName":"orders","StreamARN":"arn","StreamStatus":"ACTIVE","RetentionPeriodHours":24,
+            "StreamCreationTimestamp":0,"EnhancedMonitoring":[],"OpenShardCount":4,{part}}}}}"#
+    );
+    Recorder::answering(200, summary.leak())
+}
+
 #[tokio::test]
 async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_and_keeps_no_order() {
-    let recorder = Recorder::answering(
-        200,
-        r#"{"StreamDescriptionSummary":{"StreamName":"orders","StreamARN":"arn","StreamStatus":"ACTIVE",
-            "RetentionPeriodHours":24,"StreamCreationTimestamp":0,"EnhancedMonitoring":[],"OpenShardCount":4,
-            "RecordDistributionStrategy":"AUTO"}}"#,
-    );
+    let recorder = described_by(r#""RecordDistributionStrategy":"AUTO""#);
     let stream = stream(&recorder).ordered();
     stream.prepare().await;
     let record = record("a").build().unwrap();
@@ -269,12 +273,7 @@ async fn a_stream_that_distributes_records_itself_is_one_part_of_the_capacity_an
 
 #[tokio::test]
 async fn a_record_has_as_many_bytes_as_the_stream_tells() {
-    let recorder = Recorder::answering(
-        200,
-        r#"{"StreamDescriptionSummary":{"StreamName":"orders","StreamARN":"arn","StreamStatus":"ACTIVE",
-            "RetentionPeriodHours":24,"StreamCreationTimestamp":0,"EnhancedMonitoring":[],"OpenShardCount":4,
-            "MaxRecordSizeInKiB":1024}}"#,
-    );
+    let recorder = described_by(r#""MaxRecordSizeInKiB":1024"#);
     let stream = stream(&recorder);
     stream.prepare().await;
     let of_data = |bytes: usize| record("a").data(Blob::new(vec![0; bytes])).build().unwrap();
