@@ -50,7 +50,7 @@ impl OpenedFile {
         file.write_all(bytes)
     }
 
-    /// Reads it from its begin, unless it is no file on a disk.
+    /// Reads it from its beginning, unless it is no file on a disk.
     fn reread(&self) -> io::Result<Option<BufReader<&File>>> {
         if !self.is_file {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Appended {
         let is_new = !path.exists();
         let mut file = options.read(true).open(path)?;
         let is_file = file.metadata()?.is_file();
-        // Two loads would truncate each other's lines. A device such as /dev/null is for all.
+        // Two loads would truncate each other's lines. A device such as /dev/null may be shared.
         if is_file {
             file.try_lock()?;
         }

@@ -112,7 +112,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn what_is_no_file_needs_no_sync_and_is_for_all() {
+    async fn what_is_no_file_needs_no_sync_and_may_be_shared() {
         let _another = Appended::open(Path::new("/dev/null")).unwrap();
         let mut file = Appended::open(Path::new("/dev/null")).unwrap();
         let group = Arc::new(GroupSync::new(vec![Arc::clone(file.opened())]));

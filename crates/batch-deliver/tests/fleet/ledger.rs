@@ -16,11 +16,11 @@ use crate::content::{
 use crate::load::Entry;
 
 /// Calls that a worker may still make when it has had time to read that it has lost its shard: those in flight, and those that are being
-/// made. On a busy machine its threads come to the news in any order, so it is generous.
+/// made. On a busy machine its threads run in any order, so it is generous.
 const CALLS_AFTER_LOSS: u32 = 12;
 
-/// The time of a fleet in which a worker that has the news comes to it: a tenth of a second of a busy machine.
-const NEWS: Duration = Duration::from_secs(2);
+/// How long a worker may take, in the time of a fleet, to act on an answer that it has read: a tenth of a second of a busy machine.
+const REACTION: Duration = Duration::from_secs(2);
 
 /// Heartbeats in a row without an answer after which a worker must stop: their time is over.
 const MISSED: usize = 3;
@@ -54,7 +54,7 @@ pub(crate) struct Ledger {
     unheard: HashMap<usize, HashSet<String>>,
     /// The workers that were told that they have lost their shard, whether they have read it or not.
     told: HashSet<usize>,
-    /// When workers have read that, and their calls since they have had time to come to it.
+    /// When workers have read that, and their calls since they have had time to act on it.
     since_loss: HashMap<usize, (Duration, u32)>,
     /// How many shards each worker has ended.
     ended: HashMap<usize, usize>,
@@ -202,7 +202,7 @@ impl Ledger {
             );
         }
         if let Some((since, calls)) = self.since_loss.get_mut(&worker)
-            && now >= *since + NEWS
+            && now >= *since + REACTION
         {
             *calls += 1;
             if *calls == CALLS_AFTER_LOSS {
