@@ -4,7 +4,7 @@
 //! The program runs as it is, in processes of its own, with a clock that is twenty times faster: see `clock.c`. A seed decides the load,
 //! the workers and which request to which service has which fault, by its number. It does not decide what depends on threads, on the
 //! scheduler and on the jitter of the SDK and of the program: which worker a request is from, and in which order requests arrive. A seed
-//! that fails is tried again by `FLEET_SEED=17`.
+//! that fails is tried again by `FLEET_SEED=17`. `FLEET_SEEDS=10000` tries the first 10,000, and `FLEET_SEEDS=5000..6000` a part of them.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
@@ -30,6 +30,7 @@ mod shared;
 mod worker;
 
 use std::env;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,8 +45,19 @@ const AT_ONCE: usize = 4;
 /// Of how many failures of one request one is tried, unless all are by `FLEET=all`. Prime to the kinds.
 const SAMPLE: usize = 43;
 
-fn number(name: &str) -> Option<u64> {
-    env::var(name).ok().map(|value| value.parse().unwrap())
+/// The seeds that the environment asks for.
+fn seeds() -> Range<u64> {
+    let number = |value: &str| {
+        value
+            .parse::<u64>()
+            .unwrap_or_else(|error| panic!("`{value}`: {error}"))
+    };
+    if let Ok(seed) = env::var("FLEET_SEED") {
+        return number(&seed)..number(&seed) + 1;
+    }
+    let seeds = env::var("FLEET_SEEDS").unwrap_or_else(|_| "10".into());
+    let (first, end) = seeds.split_once("..").unwrap_or(("0", &seeds));
+    number(first)..number(end)
 }
 
 /// Runs fleets at the same time, and returns what they came to, in their order. None begins after one that has failed. One that takes too
@@ -84,12 +96,8 @@ fn run(plans: impl Iterator<Item = (String, Plan)> + Send) -> Vec<(String, Ended
 
 #[test]
 fn whatever_happens_to_a_fleet_each_entry_is_delivered_or_a_dead_letter() {
-    let seeds = match number("FLEET_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("FLEET_SEEDS").unwrap_or(10),
-    };
     let started = Instant::now();
-    let ended = run(seeds.map(|seed| (format!("seed {seed}"), Plan::of(seed))));
+    let ended = run(seeds().map(|seed| (format!("seed {seed}"), Plan::of(seed))));
     let sum = |of: fn(&Ended) -> usize| ended.iter().map(|(_, fleet)| of(fleet)).sum::<usize>();
     println!(
         "{} seeds in {:.0} s, with {:.0} s of theirs: {} shards, handed out {} times, {} of them while another worker had them, \
