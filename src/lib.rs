@@ -27,8 +27,8 @@
 //! }
 //! ```
 //!
-//! `Ok` means that everything was delivered. An error carries every undelivered entry, so that the entries can be stored or sent
-//! again. For one batch of the SDK's own types there is a short form:
+//! `Ok` means that no entry was handed back. An error carries every undelivered entry, so that the entries can be stored or sent
+//! again. A condition that did not hold is an answer, and counted [apart](Disposition::ConditionFailed). For one batch of the SDK's own types there is a short form:
 //!
 //! ```no_run
 //! # use aws_batch_delivery::{DeliveryOptions, backoff::Exponential, deliver_batch_to_sqs};
@@ -48,7 +48,9 @@
 //!
 //! # Order
 //! Writes of one primary key and messages of one FIFO group arrive in the order of the input, also after throttles and retries and
-//! with concurrency. Other entries may arrive in any order. See [`DynamoTable`] and [`SqsQueue`].
+//! with concurrency, with one exception: when SQS accepts a call in part, a later message of that call may arrive before the failed
+//! one, unless the queue has a strict order. Once an entry is handed back, those behind it are sent. Other entries
+//! may arrive in any order. See [`DynamoTable`] and [`SqsQueue`].
 //!
 //! # Calls that are refused as a whole
 //! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. For calls of n

@@ -42,7 +42,7 @@ const LINGER: Duration = Duration::from_millis(10);
 const BUFFER: usize = 1_000;
 
 /// Entries that may wait. With sorted input of 5,000 items for each partition key, they cover six keys; the load then takes
-/// 1.3 to 1.4 times the possible time instead of 5.8 (`cargo bench --bench pacing -- --real --scenario sorted`).
+/// 1.2 times the possible time instead of 5.8 (`cargo bench --bench pacing -- --real --scenario sorted`).
 const READ_AHEAD: usize = 30_000;
 
 /// The same in bytes: four calls of the largest size among the services.

@@ -125,7 +125,8 @@ impl Retry {
 /// - [`depart`](Self::depart): a call leaves.
 /// - [`observe`](Self::observe): its result.
 ///
-/// The [contract](BackoffStrategy#contract) of strategies applies. `examples/own_strategy.rs` is a complete one.
+/// The [contract](BackoffStrategy#contract) of strategies applies. `examples/own_strategy.rs` is a complete one. It counts entries; only
+/// [`Adaptive`](super::Adaptive) counts units of capacity.
 pub trait Pace: Send + Sync {
     /// Whether the waiter may make its call now, and with how many entries.
     ///

@@ -138,7 +138,7 @@ impl<T: Target> Job<T> {
         if state.doubtful > 0 {
             let most = grouped(state.doubtful);
             self.console.info(&format!(
-                "the last run was killed: up to {most} entries may be sent twice"
+                "the last run did not end cleanly: up to {most} entries may be sent twice"
             ));
         }
         Ok((Some(Journal::start(state, stop.token.clone())), settled))

@@ -41,7 +41,7 @@ use std::process::ExitCode;
 
 pub use self::arguments::Arguments;
 
-/// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted.
+/// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
     let ended = Box::pin(commands::run(arguments)).await;
     if let Err(failure) = &ended {

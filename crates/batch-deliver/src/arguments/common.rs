@@ -114,7 +114,7 @@ pub(crate) struct Output {
     /// Print only problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Interval without a bar [default: 10s, with --json 1s]
+    /// Interval of progress lines where there is no bar [default: 10s, with --json 1s]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) every: Option<Duration>,
 }

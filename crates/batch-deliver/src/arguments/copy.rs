@@ -24,7 +24,7 @@ pub(crate) struct ToCopy {
     /// Copy also if the table has items, and replace those with the same keys
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Say how many items and units it is about, and copy nothing
+    /// Print how many items and units this takes, and copy nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct Sides {
     to_profile: Option<String>,
     /// The endpoint of TO [default: --endpoint-url]
     #[arg(long, value_name = "URL", value_parser = url)]
-    to_endpoint: Option<String>,
+    to_endpoint_url: Option<String>,
 }
 
 /// Where the table that is read is.
@@ -77,7 +77,7 @@ pub(crate) struct FromSide {
     #[arg(id = "from_profile", long = "from-profile", value_name = "NAME")]
     profile: Option<String>,
     /// Its endpoint [default: --endpoint-url]
-    #[arg(id = "from_endpoint", long = "from-endpoint", value_name = "URL", value_parser = url)]
+    #[arg(id = "from_endpoint_url", long = "from-endpoint-url", value_name = "URL", value_parser = url)]
     endpoint: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl Sides {
     pub(crate) fn connections(&self, service: &Service) -> (Connection, Connection) {
         (
             self.from.connection(service),
-            reached(service, [&self.to_profile, &self.to_region, &self.to_endpoint]),
+            reached(service, [&self.to_profile, &self.to_region, &self.to_endpoint_url]),
         )
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct ToQueue {
 
 #[derive(Debug, Args)]
 pub(crate) struct Items {
-    /// Its key, as in year:N,title:S [default: ask the table]
+    /// The key of the table, as in year:N,title:S [default: ask the table]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
     #[command(flatten)]

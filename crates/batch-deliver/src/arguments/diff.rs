@@ -16,7 +16,7 @@ pub(crate) struct ToDiff {
     /// The second table
     #[arg(value_name = "TO", value_parser = table)]
     pub(crate) to: String,
-    /// Say how many items and units it is about, and compare nothing
+    /// Print how many items and units this takes, and compare nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub(crate) struct ToExport {
     /// dynamodb, which loses nothing, or json
     #[arg(long, value_enum, default_value_t = ItemFormat::Dynamodb, hide_possible_values = true)]
     pub(crate) format: ItemFormat,
-    /// Say how many items and units it is about, and export nothing
+    /// Print how many items and units this takes, and export nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

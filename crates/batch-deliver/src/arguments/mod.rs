@@ -47,9 +47,9 @@ pub(crate) use self::simulation::{Content, SimulatedContent, SimulatedTable};
 pub(crate) use self::spool::ToSpool;
 use crate::console::{self, escaped};
 
-const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 usage error, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
+const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
 
-/// Loads files into DynamoDB tables and SQS queues, as fast as they accept it
+/// Loads, copies, exports and deletes items of DynamoDB tables and messages of SQS queues, as fast as the services accept it
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 120, disable_help_subcommand = true, after_help = EXIT_CODES)]
 pub struct Arguments {

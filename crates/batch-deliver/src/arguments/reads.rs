@@ -20,7 +20,7 @@ pub(crate) struct Reads {
     pub(crate) filter: Option<String>,
     #[command(flatten)]
     pub(crate) placeholders: Placeholders,
-    /// Read what was written before, at twice the read units
+    /// Read consistently: every write that was accepted before, at twice the read units
     #[arg(long)]
     consistent: bool,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let format = arguments.format;
     let is_copy = arguments.queue.is_none() && !arguments.delete && arguments.of_segments.update().is_none();
     if arguments.of_segments.from.is_given() && !is_copy {
-        let words = "--from-region, --from-profile and --from-endpoint are for copies: what is deleted or updated is where the table is";
+        let words = "--from-region, --from-profile and --from-endpoint-url are for copies: what is deleted or updated is where the table is";
         return Err(Failure::WrongUse(words.to_owned()));
     }
     let unfit = |what: &str| Failure::WrongUse(format!("--format {what}"));

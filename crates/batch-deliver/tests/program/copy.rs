@@ -32,7 +32,7 @@ impl Tables {
 
     fn arguments(&self, more: &str) -> String {
         let (from, to) = (self.from.endpoint(), self.to.endpoint());
-        format!("copy --from items --to items --from-endpoint {from} --to-endpoint {to} {more}")
+        format!("copy --from items --to items --from-endpoint-url {from} --to-endpoint-url {to} {more}")
     }
 
     fn copy(&self, more: &str) -> Run {
@@ -88,7 +88,7 @@ fn tables_that_cannot_be_copied_are_refused() {
     let other = Served::with_table(TableOptions::key("id", KeyType::S), 1e6);
     let (from, to) = (tables.from.endpoint(), other.endpoint());
     run(&format!(
-        "copy --from items --to items --from-endpoint {from} --to-endpoint {to}"
+        "copy --from items --to items --from-endpoint-url {from} --to-endpoint-url {to}"
     ))
     .expect(2, "the key of items is id:N, but that of items is id");
     tables
@@ -112,7 +112,7 @@ fn a_dry_run_says_what_it_is_about() {
 fn a_copy_into_a_simulated_table_needs_no_other() {
     let tables = Tables::new(0..500, 1e6);
     let from = tables.from.endpoint();
-    let copy = format!("copy --from items --to copied --from-endpoint {from} --simulate 100000");
+    let copy = format!("copy --from items --to copied --from-endpoint-url {from} --simulate 100000");
     tables
         .folder
         .run(&copy)

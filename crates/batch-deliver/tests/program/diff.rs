@@ -16,7 +16,7 @@ fn load(folder: &Folder, served: &Served, lines: &str) {
 fn diff(folder: &Folder, from: &Served, to: &Served, more: &str) -> Run {
     let (from, to) = (from.endpoint(), to.endpoint());
     folder.run(&format!(
-        "diff items items --from-endpoint {from} --to-endpoint {to} {more}"
+        "diff items items --from-endpoint-url {from} --to-endpoint-url {to} {more}"
     ))
 }
 

@@ -101,7 +101,7 @@ fn a_segment_that_takes_longer_than_the_function_may_goes_on_in_the_next_invocat
     let shard = json!({"input": "dynamodb://items?segments=1", "begin": 0, "end": 1, "execution": "one"});
     let function = |seconds: u64| {
         let mut command = folder.command(&format!(
-            "worker --table items --from-endpoint {} --dead-letters dead --checkpoints checkpoints",
+            "worker --table items --from-endpoint-url {} --dead-letters dead --checkpoints checkpoints",
             from.endpoint()
         ));
         command.env("AWS_ENDPOINT_URL_DYNAMODB", to.endpoint());

@@ -59,7 +59,7 @@ fn a_pipe_beside_a_copy() {
     let (folder, from) = filled(ITEMS);
     let (copied, piped) = (Served::new(RATE), Served::new(RATE));
     let copy = format!(
-        "copy --from items --to items --from-endpoint {} --to-endpoint {}",
+        "copy --from items --to items --from-endpoint-url {} --to-endpoint-url {}",
         from.endpoint(),
         copied.endpoint()
     );

@@ -47,7 +47,7 @@ impl Tables {
     fn copying(&self, activity: &Activity, more: &str) -> Command {
         let (from, to) = (self.from.endpoint(), self.to.endpoint());
         let mut command = self.folder.command(&format!(
-            "worker --activity {ACTIVITY} --table items --from-endpoint {from} {more}"
+            "worker --activity {ACTIVITY} --table items --from-endpoint-url {from} {more}"
         ));
         command.env("AWS_ENDPOINT_URL_DYNAMODB", to);
         worker(command, activity)
@@ -285,7 +285,7 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
         ("--queue q --where a=:b", "cannot be used with"),
         (
             "--table items --delete --from-region eu-west-1",
-            "--from-endpoint are for copies",
+            "--from-endpoint-url are for copies",
         ),
     ] {
         folder

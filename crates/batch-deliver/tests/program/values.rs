@@ -36,7 +36,7 @@ impl Pair {
     fn both(&self, command: &str) -> Run {
         let (from, to) = (self.from.endpoint(), self.to.endpoint());
         self.folder
-            .run(&format!("{command} --from-endpoint {from} --to-endpoint {to}"))
+            .run(&format!("{command} --from-endpoint-url {from} --to-endpoint-url {to}"))
     }
 }
 
