@@ -63,6 +63,8 @@ pub(super) struct Pacer {
     estimate: Estimate,
     schedule: Schedule,
     tokens: TokenBucket,
+    /// What the highest rate allows. A call may cost many seconds of it, so its debts are all paid off.
+    allowed: TokenBucket,
     /// Entries in the largest call that was asked for.
     call: f64,
     loss: BaselineLoss,
@@ -88,6 +90,7 @@ impl Pacer {
             estimate: Estimate::new(settings.initial_rate),
             schedule: Schedule::default(),
             tokens: TokenBucket::default(),
+            allowed: TokenBucket::default(),
             call: 1.0,
             loss: BaselineLoss::default(),
             review_at: 0.0,
@@ -172,6 +175,9 @@ impl Pacer {
         self.call = self.call.max(wanted);
         self.end_drain_if_done(now);
         self.earn(now);
+        if let Some(seconds) = self.wait_at_highest_rate(now) {
+            return Admission::WaitUntil(after(at, seconds.max(MIN_WAIT)));
+        }
         let limit = match &mut self.phase {
             Phase::Searching(search) => match self.settings.max_rate.and_then(|rate| self.tokens.wait(rate)) {
                 Some(seconds) => Err(seconds),
@@ -200,6 +206,7 @@ impl Pacer {
         self.earn(now);
         self.flow.depart(entries);
         self.tokens.spend(entries * (1.0 - self.loss.share()));
+        self.allowed.spend(entries);
         match &mut self.phase {
             Phase::Searching(search) => search.depart(entries, now),
             Phase::Outage(outage) => outage.depart(now),
@@ -212,6 +219,7 @@ impl Pacer {
         let old = std::mem::replace(self, Self::new(self.settings));
         self.flow = old.flow;
         self.flow.reset();
+        self.allowed = old.allowed;
         self.call = old.call;
         self.reason = old.reason;
         self.earlier = old.earlier;
@@ -221,6 +229,7 @@ impl Pacer {
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
         let now = self.flow.clock.now(outcome.answered_at);
+        self.allowed.give_back(to_f64(outcome.throttled));
         if let Some((answer, in_flight)) = self.flow.end(outcome, now) {
             self.observe_answer(&answer, in_flight, jitter);
         }
@@ -323,6 +332,14 @@ impl Pacer {
             self.settings.share * conditions.capacity * self.schedule.share(now, &conditions)
         };
         self.settings.within_bounds(pace)
+    }
+
+    /// How many seconds a call waits because of the highest rate. Single attempts in an outage do not: they have a rate of their own.
+    fn wait_at_highest_rate(&mut self, now: f64) -> Option<f64> {
+        let rate = self.settings.max_rate?;
+        self.allowed.pay_off(now, rate, BURST);
+        let is_attempt = matches!(self.phase, Phase::Outage(_));
+        self.allowed.wait(rate).filter(|_| !is_attempt)
     }
 
     fn earn(&mut self, now: f64) {

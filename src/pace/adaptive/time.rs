@@ -75,15 +75,25 @@ impl TokenBucket {
 
     /// Adds what the pace has brought up to now. Tokens of `burst` seconds are kept, or a single one.
     pub(super) fn earn(&mut self, now: f64, pace: f64, burst: f64) {
+        self.pay_off(now, pace, burst);
+        self.tokens = self.tokens.max(-pace * MAX_DEBT);
+    }
+
+    /// The same, with debts of any length: for a rate that is certain.
+    pub(super) fn pay_off(&mut self, now: f64, pace: f64, burst: f64) {
         let seconds = (now - self.earned_at).max(0.0);
         // A clock that was set back must not stop the earning. What is then earned twice is no more than a burst.
         self.earned_at = now;
-        let tokens = self.tokens + pace * seconds;
-        self.tokens = tokens.clamp(-pace * MAX_DEBT, (pace * burst).max(1.0));
+        self.tokens = (self.tokens + pace * seconds).min((pace * burst).max(1.0));
     }
 
     pub(super) fn spend(&mut self, tokens: f64) {
         self.tokens -= tokens;
+    }
+
+    /// Gives back what was not used.
+    pub(super) fn give_back(&mut self, tokens: f64) {
+        self.tokens += tokens;
     }
 
     /// Takes a token if there is a whole one.

@@ -167,6 +167,14 @@ fn the_rate_never_exceeds_the_highest_allowed() {
     assert!((1950..=2050).contains(&accepted), "{accepted}");
 }
 
+/// A call of 25 items of 400 KB costs twenty seconds of 500 units.
+#[test]
+fn the_highest_rate_is_kept_by_calls_that_cost_many_seconds_of_it() {
+    let mut worker = Worker::new(Adaptive::default().max_rate(1.0));
+    let accepted = worker.accepted_by_a_healthy_service(1_000);
+    assert!((950..=1050).contains(&accepted), "{accepted}");
+}
+
 #[test]
 fn a_known_rate_is_kept_from_the_start() {
     let mut worker = Worker::new(Adaptive::default().initial_rate(200.0));
