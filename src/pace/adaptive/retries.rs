@@ -98,7 +98,7 @@ pub(super) fn retry_delay(retry: Retry, loss: f64, jitter: &Jitter) -> Duration 
     let doublings = retry.number.saturating_sub(explained.max(2)).min(MAX_DOUBLINGS);
     let max = retry
         .previous
-        .map_or(MAX_DELAY, |previous| (MAX_GROWTH * previous).max(first));
+        .map_or(MAX_DELAY, |previous| previous.saturating_mul(MAX_GROWTH).max(first));
     let ceiling = (first * 2_u32.pow(doublings)).min(max).min(MAX_DELAY);
     jitter.between(ceiling / 2, ceiling)
 }

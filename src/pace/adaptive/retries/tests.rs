@@ -22,6 +22,12 @@ fn retries_rest_ever_longer() {
 }
 
 #[test]
+fn a_previous_delay_of_any_length_is_no_panic() {
+    let delay = retry_delay(retry(9, Some(Duration::MAX)), 0.0, &Jitter::seeded(1));
+    assert!(delay <= MAX_DELAY, "{delay:?}");
+}
+
+#[test]
 fn entries_that_are_rejected_at_random_do_not_rest_for_long_until_it_is_improbable() {
     let jitter = Jitter::seeded(1);
     let waits_shortly = |number, loss| retry_delay(retry(number, None), loss, &jitter) <= FIRST_DELAY_AT_RANDOM;
