@@ -1,9 +1,11 @@
 //! The fate of the object when its message is handed back.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::Cause;
+use aws_batch_delivery::{Cause, Undelivered};
 use aws_batch_simulator::{InjectedFault, Latency};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -138,6 +140,32 @@ async fn what_was_not_sent_when_the_delivery_ended_is_as_it_was_and_leaves_nothi
         .collect();
     assert_eq!(handed_back, entries);
     assert!(services.bucket.is_empty(), "{} objects", services.bucket.len());
+}
+
+/// The handler is slow, so that the last messages are handed back when there is no time left to remove objects.
+#[tokio::test(start_paused = true)]
+async fn messages_that_are_handed_back_long_after_the_end_have_their_own_ids() {
+    const GRACE: Duration = Duration::from_millis(500);
+    let services = Services::new("orders");
+    services.queue.reject_while(|_| true);
+    let token = CancellationToken::new();
+    let options = one_at_a_time().grace(GRACE).cancellation(token.clone()).read_ahead(10);
+    let ids = Arc::new(Mutex::new(Vec::new()));
+    let handled = Arc::clone(&ids);
+    let delivery = services.delivery(services.offload()).options(options);
+    let delivery = delivery.on_undelivered(move |one: &Undelivered<SendMessageBatchRequestEntry>| {
+        handled.lock().unwrap().push(one.entry.id.clone());
+        tokio::time::sleep(GRACE)
+    });
+    let cancelling = async {
+        tokio::time::sleep(GRACE).await;
+        token.cancel();
+    };
+    let (ended, ()) = tokio::join!(delivery.deliver(mixed(500)), cancelling);
+    let mut ids = ids.lock().unwrap().clone();
+    ids.extend(ended.unwrap_err().into_undelivered().into_iter().map(|one| one.entry.id));
+    assert!(ids.len() >= 500, "{}", ids.len());
+    assert!(ids.iter().all(|id| id == "the caller's own"), "{ids:?}");
 }
 
 #[tokio::test(start_paused = true)]

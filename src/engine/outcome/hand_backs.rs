@@ -94,9 +94,7 @@ impl<E: Send + 'static> HandBacks<E> {
         self.underway.1 += bytes;
         self.tasks.spawn(async move {
             let (mut undelivered, confirmations): (Vec<_>, Vec<_>) = awaited.entries.into_iter().unzip();
-            hurry
-                .run_until_cancelled(clean_up(&*target, &mut undelivered, patience))
-                .await;
+            clean_up(&*target, &mut undelivered, patience, &hurry).await;
             let handed_back = stream::iter(undelivered.into_iter().zip(confirmations))
                 .map(|(undelivered, confirmation)| confirmation.hand_back(undelivered))
                 .buffer_unordered(HANDLED_AT_ONCE);
@@ -136,17 +134,25 @@ impl<E: Send + 'static> HandBacks<E> {
     }
 }
 
-/// Lets the target undo what it did for entries that are handed back.
+/// Lets the target undo what it did for entries that are handed back, for at most its patience, or until there is no time left.
+///
+/// It begins in either case: before its first wait a target restores the entries.
 pub(crate) async fn clean_up<T: BatchTarget>(
     target: &T,
     undelivered: &mut [Undelivered<T::Entry>],
     patience: Duration,
+    hurry: &CancellationToken,
 ) {
     if undelivered.is_empty() {
         return;
     }
-    let taking = AssertUnwindSafe(target.clean_up(undelivered)).catch_unwind();
-    let failure = match within(patience, pin!(taking)).await {
+    let taking = pin!(AssertUnwindSafe(target.clean_up(undelivered)).catch_unwind());
+    let ended = tokio::select! {
+        biased;
+        ended = within(patience, taking) => ended,
+        () = hurry.cancelled() => None,
+    };
+    let failure = match ended {
         Some(Ok(())) => return,
         Some(Err(_)) => "the target panicked while it cleaned up after undelivered entries",
         None => "the target had no time left to clean up after undelivered entries",

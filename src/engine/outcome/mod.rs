@@ -232,8 +232,7 @@ impl<E: Send + 'static> Ledger<E> {
         T: BatchTarget<Entry = E>,
     {
         self.hand_back_awaited(target, patience);
-        let cleaning_up = clean_up(&**target, &mut self.undelivered, patience);
-        self.hand_backs.hurry().run_until_cancelled_owned(cleaning_up).await;
+        clean_up(&**target, &mut self.undelivered, patience, &self.hand_backs.hurry()).await;
         self.undelivered.extend(self.hand_backs.end().await);
     }
 
