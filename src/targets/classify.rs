@@ -78,7 +78,7 @@ where
 /// The verdict on a message whose body could not be uploaded before the message is sent.
 ///
 /// The queue does not have the message, whatever happened to the upload. And a reason that every later upload shares does
-/// not concern messages without an upload, so it does not stop the delivery.
+/// not concern messages without an upload, so it neither stops the delivery nor lowers its pace: the S3 client retries by itself.
 #[cfg(feature = "s3-offload")]
 pub(crate) fn of_upload<E>(error: SdkError<E, HttpResponse>) -> Verdict
 where
@@ -90,7 +90,9 @@ where
         Meaning::Rejected(Rejection::Unconfigured) | Meaning::Refused | Meaning::Disputed | Meaning::Stop => {
             Verdict::Refused(fault)
         }
-        Meaning::Rejected(Rejection::Setup) => Verdict::Rejected(Rejection::Transient, fault),
+        Meaning::Rejected(Rejection::Setup | Rejection::Throttled) => {
+            Verdict::Rejected(Rejection::Transient, fault)
+        }
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use aws_batch_delivery::Cause;
+use aws_batch_delivery::{Cause, Progress};
 use aws_batch_delivery::targets::sqs::Offload;
 use aws_batch_simulator::InjectedFault;
 use aws_credential_types::credential_fn::provide_credentials_fn;
@@ -104,6 +104,21 @@ async fn an_upload_without_an_end_is_given_up_before_the_attempt_is() {
     assert!(!error.undelivered()[0].may_have_been_delivered);
     assert!(matches!(&error.undelivered()[0].cause, Cause::RetriesUsedUp(fault) if fault.code() == "upload timeout"));
     assert!(started.elapsed() < Duration::from_secs(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upload_that_s3_throttles_is_no_throttle_of_the_queue() {
+    let services = Services::new("orders");
+    services.bucket.script(vec![InjectedFault::Throttle; 4]);
+    let progress = Progress::default();
+    let options = one_at_a_time().progress(&progress);
+    let report = services
+        .delivery(services.offload())
+        .options(options)
+        .deliver(mixed(10))
+        .await
+        .unwrap();
+    assert_eq!((report.delivered, progress.snapshot().throttled), (10, 0));
 }
 
 #[tokio::test(start_paused = true)]
