@@ -63,12 +63,16 @@ pub(super) fn verdicts_by_table(
     Answer::Each(verdicts)
 }
 
-/// A name and the ARN that ends in it are one table, because a call goes to one account and region.
+/// A name and the ARN that ends in it are one table. Two ARNs may be those of tables of two accounts.
 fn same_table(one: &str, other: &str) -> bool {
-    fn name(table: &str) -> &str {
-        table.rsplit(":table/").next().unwrap_or(table)
+    fn name(table: &str) -> Option<&str> {
+        Some(table.split_once(":table/")?.1)
     }
-    name(one) == name(other)
+    match (name(one), name(other)) {
+        (None, Some(name)) => one == name,
+        (Some(name), None) => name == other,
+        _ => one == other,
+    }
 }
 
 /// The service always sends the field, which is empty if everything was processed. Without it, no entry has a verdict.
@@ -212,6 +216,14 @@ mod tests {
         assert_eq!(letters(&verdicts_by_table(&sent, Some(&back))), "u..u");
         assert_eq!(letters(&verdicts_by_table(&sent, Some(&HashMap::new()))), "all .");
         assert_eq!(letters(&verdicts_by_table(&sent, None)), "all ?");
+    }
+
+    #[test]
+    fn leftovers_of_a_table_leave_the_writes_to_its_namesake_of_another_account_accepted() {
+        let tables = ["1", "2"].map(|account| format!("arn:aws:dynamodb:eu-central-1:{account}:table/orders"));
+        let sent = [to(&tables[0], item("a", "1")), to(&tables[1], item("b", "1"))];
+        let back = returned(vec![item("a", "1")]);
+        assert_eq!(letters(&verdicts_by_table(&sent, Some(&back))), "u.");
     }
 
     #[test]
