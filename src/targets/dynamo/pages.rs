@@ -94,7 +94,7 @@ impl BatchTarget for Pages {
 
     /// A segment is a range of the partitions: one whose partition has no capacity left does not slow the others down.
     fn partition_key(&self, read: &PageRead) -> Option<u64> {
-        (self.request.segments > 1).then(|| hash_of(&read.segment))
+        (self.request.segments > 1).then(|| hash_of(&(&self.request.table, read.segment)))
     }
 
     async fn send(&self, chunk: &[PageRead]) -> Answer {

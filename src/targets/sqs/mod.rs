@@ -38,9 +38,9 @@ fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
     )
 }
 
-/// Whether this is the URL of a FIFO queue.
+/// Whether this is the URL of a FIFO queue. Emulators take one that ends in a slash, too.
 pub(crate) fn is_fifo(queue_url: &str) -> bool {
-    queue_url.ends_with(FIFO_SUFFIX)
+    queue_url.trim_end_matches('/').ends_with(FIFO_SUFFIX)
 }
 
 /// The name of the queue, without the rest of its URL, which contains the account id.

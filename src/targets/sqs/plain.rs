@@ -7,10 +7,9 @@ use aws_sdk_sqs::types::{SendMessageBatchRequestEntry, SendMessageBatchResultEnt
 
 use super::calls::Calls;
 use super::check;
-use super::failed;
+use super::{failed, is_fifo};
 use crate::invalid::InvalidEntry;
 use crate::targets::correlate::{by_id, wire_id};
-use crate::targets::described::FIFO_SUFFIX;
 use crate::targets::described::{Attributes, Described};
 use crate::targets::lookup::LookupError;
 use crate::targets::{Acknowledgement, Answer, Limits, Verdict, classify};
@@ -31,8 +30,8 @@ impl PlainQueue {
     pub(super) fn new(client: Client, url: String, limits: Limits) -> Self {
         Self {
             calls: Calls::new(client),
-            fifo: url.ends_with(FIFO_SUFFIX),
-            described: Described::by("GetQueueAttributes", url.ends_with(FIFO_SUFFIX)),
+            fifo: is_fifo(&url),
+            described: Described::by("GetQueueAttributes", is_fifo(&url)),
             url,
             encodes: false,
             limits,

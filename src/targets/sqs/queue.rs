@@ -38,8 +38,8 @@ pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 /// group, and when one of them fails, those after it wait. A call carries several messages of a group only if there are too
 /// few groups to fill it, and only while SQS accepts whole calls. After SQS has failed a single message, each call carries one
 /// message of a group for a while. Only the calls in flight at that moment may have had a message that failed and a later one
-/// that was accepted; [`strict_order`](Self::strict_order) rules that out too. A group that is throttled far more often than
-/// the others gets a pace of its own and does not slow the others down.
+/// that was accepted; [`strict_order`](Self::strict_order) rules that out too. With it, a group that is throttled far
+/// more often than the others gets a pace of its own and does not slow the others down.
 ///
 /// The ids of the entries are the caller's: they may repeat, be empty or too long, because each call uses ids of its own.
 ///
@@ -186,7 +186,8 @@ impl BatchTarget for SqsQueue {
 
     /// SQS distributes the messages of a FIFO queue over its partitions by a hash of the group.
     fn partition_key(&self, entry: &SendMessageBatchRequestEntry) -> Option<u64> {
-        entry.message_group_id().filter(|_| self.queue.fifo).map(hash_of)
+        let group = entry.message_group_id().filter(|_| self.queue.fifo)?;
+        Some(hash_of(&(&self.queue.url, group)))
     }
 
     async fn send(&self, chunk: &[SendMessageBatchRequestEntry]) -> Answer {
@@ -333,16 +334,31 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_fifo_by_its_name() {
+    fn a_queue_is_fifo_by_its_name_also_if_its_url_ends_in_a_slash() {
         let recorder = Recorder::answering(200, "{}");
-        let fifo = SqsQueue::new(client(&recorder), format!("{URL}.fifo"));
         assert_eq!(queue(&recorder).check(&entry("abc")), Ok(3));
-        assert_eq!(
-            fifo.check(&entry("abc")),
-            Err(InvalidEntry::Missing {
-                part: "message group id"
-            })
-        );
+        for url in [format!("{URL}.fifo"), format!("{URL}.fifo/")] {
+            let fifo = SqsQueue::new(client(&recorder), url);
+            assert_eq!(
+                fifo.check(&entry("abc")),
+                Err(InvalidEntry::Missing {
+                    part: "message group id"
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn the_same_group_of_two_queues_has_two_partition_keys() {
+        let recorder = Recorder::answering(200, "{}");
+        let key = |name: &str| {
+            let queue = SqsQueue::new(client(&recorder), format!("{URL}{name}.fifo"));
+            let mut message = entry("a");
+            message.message_group_id = Some("g".to_owned());
+            queue.partition_key(&message).unwrap()
+        };
+        assert_eq!(key("one"), key("one"));
+        assert_ne!(key("one"), key("two"));
     }
 
     #[test]
