@@ -86,6 +86,11 @@ impl SharedStrategy {
         self.ask_details(Duration::ZERO, |details| details.extra_delay(now.into_std()))
     }
 
+    /// Whether it decides when calls leave.
+    pub(crate) fn has_pace(&self) -> bool {
+        self.ask_pace(false, |_| true)
+    }
+
     pub(crate) fn cooldown(&self) -> Duration {
         self.ask_pace(Duration::ZERO, |pace| pace.cooldown())
     }

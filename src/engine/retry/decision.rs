@@ -10,6 +10,10 @@ use crate::options::DeliveryOptions;
 use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
 
+/// How long a slot stays empty at most if the strategy decides when calls leave: a single slot may carry another entry meanwhile, which
+/// notices that the service is back.
+const LONGEST_WITH_PACE: Duration = Duration::from_secs(1);
+
 /// What happens to a rejected entry.
 pub(crate) enum Decision {
     /// It is sent again, from this moment on.
@@ -68,12 +72,13 @@ impl<'a> RetryDecisions<'a> {
     pub(crate) fn slot_delay(&self, outcome: &Outcome) -> Duration {
         // Does not apply when few entries of a call are rejected: one hot key must not stop a slot for all others.
         let applies = outcome.accepted == 0 || outcome.throttled * 2 >= outcome.sent;
-        let delay = if applies {
-            self.delays.shortest()
-        } else {
-            Duration::ZERO
+        let strategy = &self.options.gate.strategy;
+        let delay = match self.delays.shortest() {
+            _ if !applies => Duration::ZERO,
+            delay if strategy.has_pace() => delay.min(LONGEST_WITH_PACE),
+            delay => delay,
         };
-        delay.max(self.options.gate.strategy.cooldown())
+        delay.max(strategy.cooldown())
     }
 }
 
@@ -150,6 +155,22 @@ mod tests {
             let expected = if stays_empty { delay } else { Duration::ZERO };
             assert_eq!(retries.slot_delay(&outcome), expected, "{outcome:?}");
         }
+    }
+
+    #[test]
+    fn with_a_pace_a_slot_stays_empty_for_a_second_at_most() {
+        let now = Instant::now();
+        let options = DeliveryOptions::default();
+        let mut state = EntryState::<()>::new(0, 1);
+        let rejected = Outcome::new(now.into_std(), now.into_std()).with_throttled(1);
+        let mut longest = Duration::ZERO;
+        for _ in 0..12 {
+            let mut retries = RetryDecisions::of_call(&options, now);
+            state.rejected(now, Fault::new("rejected"));
+            retries.decide(&mut state, Rejection::Throttled);
+            longest = longest.max(retries.slot_delay(&rejected));
+        }
+        assert_eq!(longest, LONGEST_WITH_PACE);
     }
 
     #[test]
