@@ -57,6 +57,7 @@
 //! | `hot_key` | number | [`PACE`] | the number of the hot partition key concerned, which says nothing of the key itself; absent for all entries |
 //! | `hot_keys`, `rate` | number | [`PACE`] (info) | how many keys are hot now, and the entries or units a second at which a hot one begins; `rate` is absent if that is not known |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the measured capacity, and the rejected entries or units of the call |
+//! | `service` | text | [`ANSWER`] | the service that has answered, if it is not DynamoDB: `SQS` |
 //! | `bucket`, `key` | text | [`CLEANUP`] | the S3 object that could not be removed |
 //! | `handler` | text | [`HANDLER`] | `on_delivered` or `on_undelivered` |
 //!

@@ -21,7 +21,8 @@ use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
 ///
 /// Everything that applies to a [`DynamoTable`] applies to each of them: the order of writes to one key, how the key is
 /// determined, the client. A table that is given by its name and by its ARN is one table for the order. A table that does
-/// not exist stops the delivery, also for the other tables.
+/// not exist stops the delivery, also for the other tables. All of them have one pace: while one is throttled, writes to the
+/// others wait, too. Use a delivery for each table where they must not.
 #[derive(Clone)]
 pub struct DynamoTables {
     calls: Calls,
