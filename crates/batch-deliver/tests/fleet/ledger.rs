@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_batch_simulator::{Queue, Table};
 use serde_json::Value;
 
+use crate::activity::HEARTBEAT;
 use crate::bucket::Objects;
 use crate::content::{
     Position, STALE, checkpoint, exported, number, number_of_record, numbers, position, settled_runs,
@@ -19,8 +20,9 @@ use crate::load::Entry;
 /// made. On a busy machine its threads run in any order, so it is generous.
 const CALLS_AFTER_LOSS: u32 = 12;
 
-/// How long a worker may take, in the time of a fleet, to act on an answer that it has read: a tenth of a second of a busy machine.
-const REACTION: Duration = Duration::from_secs(2);
+/// How long a worker may take, in the time of a fleet, to act on an answer that it has read: until its next heartbeat, by which it shows that
+/// it has given up waiting for that answer, and a tenth of a second of a busy machine.
+const REACTION: Duration = Duration::from_secs(HEARTBEAT.as_secs() / 3 + 3);
 
 /// Heartbeats in a row without an answer after which a worker must stop: their time is over.
 const MISSED: usize = 3;
@@ -56,6 +58,8 @@ pub(crate) struct Ledger {
     told: HashSet<usize>,
     /// When workers have read that, and their calls since they have had time to act on it.
     since_loss: HashMap<usize, (Duration, u32)>,
+    /// The workers that have sent a heartbeat after they had read that: the answer came at the moment at which it was too late.
+    doubted: HashSet<usize>,
     /// How many shards each worker has ended.
     ended: HashMap<usize, usize>,
     pub(crate) violations: Vec<String>,
@@ -88,6 +92,7 @@ impl Ledger {
             unheard: HashMap::new(),
             told: HashSet::new(),
             since_loss: HashMap::new(),
+            doubted: HashSet::new(),
             ended: HashMap::new(),
             violations: Vec::new(),
         }
@@ -173,6 +178,10 @@ impl Ledger {
 
     /// A worker sends a heartbeat, by a call with this id.
     pub(crate) fn beats(&mut self, worker: usize, call: &str) {
+        // Once: a worker that does not act on what it reads goes on with its heartbeats, too.
+        if self.since_loss.contains_key(&worker) && self.doubted.insert(worker) {
+            self.since_loss.remove(&worker);
+        }
         let unheard = self.unheard.entry(worker).or_default();
         unheard.insert(call.to_owned());
         if unheard.len() > MISSED {
@@ -261,6 +270,7 @@ impl Ledger {
     pub(crate) fn ends_shard(&mut self, worker: usize) {
         self.told.remove(&worker);
         self.since_loss.remove(&worker);
+        self.doubted.remove(&worker);
         *self.ended.entry(worker).or_default() += 1;
     }
 
