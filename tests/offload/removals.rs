@@ -142,14 +142,14 @@ async fn what_was_not_sent_when_the_delivery_ended_is_as_it_was_and_leaves_nothi
     assert!(services.bucket.is_empty(), "{} objects", services.bucket.len());
 }
 
-/// The handler is slow, so that the last messages are handed back when there is no time left to remove objects.
+/// The handler is slow, and messages of a group that wait are handed back last, when there is no time left to remove objects.
 #[tokio::test(start_paused = true)]
 async fn messages_that_are_handed_back_long_after_the_end_have_their_own_ids() {
     const GRACE: Duration = Duration::from_millis(500);
-    let services = Services::new("orders");
+    let services = Services::new("orders.fifo");
     services.queue.reject_while(|_| true);
     let token = CancellationToken::new();
-    let options = one_at_a_time().grace(GRACE).cancellation(token.clone()).read_ahead(10);
+    let options = one_at_a_time().grace(GRACE).cancellation(token.clone()).read_ahead(100);
     let ids = Arc::new(Mutex::new(Vec::new()));
     let handled = Arc::clone(&ids);
     let delivery = services.delivery(services.offload()).options(options);
@@ -161,10 +161,20 @@ async fn messages_that_are_handed_back_long_after_the_end_have_their_own_ids() {
         tokio::time::sleep(GRACE).await;
         token.cancel();
     };
-    let (ended, ()) = tokio::join!(delivery.deliver(mixed(500)), cancelling);
+    let mut entries = mixed(2_000);
+    for entry in &mut entries {
+        entry.message_group_id = Some("g".to_owned());
+    }
+    let (ended, ()) = tokio::join!(delivery.deliver(entries), cancelling);
     let mut ids = ids.lock().unwrap().clone();
-    ids.extend(ended.unwrap_err().into_undelivered().into_iter().map(|one| one.entry.id));
-    assert!(ids.len() >= 500, "{}", ids.len());
+    ids.extend(
+        ended
+            .unwrap_err()
+            .into_undelivered()
+            .into_iter()
+            .map(|one| one.entry.id),
+    );
+    assert!(ids.len() >= 2_000, "{}", ids.len());
     assert!(ids.iter().all(|id| id == "the caller's own"), "{ids:?}");
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use aws_batch_delivery::{Cause, Progress};
 use aws_batch_delivery::targets::sqs::Offload;
+use aws_batch_delivery::{Cause, Progress};
 use aws_batch_simulator::InjectedFault;
 use aws_credential_types::credential_fn::provide_credentials_fn;
 use aws_sdk_s3::Client;
