@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::stream::FuturesUnordered;
-use futures::{FutureExt, StreamExt};
+use tokio::task::JoinSet;
 
 use crate::disposition::Disposition;
 use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
-use crate::guarded::destination;
+use crate::guarded::{destination, guarded};
 use crate::invalid::{ConversionError, InvalidEntry};
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
@@ -52,8 +52,8 @@ struct Converted<'a, I, V, E> {
     /// The value that is being converted. It is still here if the conversion panicked.
     current: Option<Incoming<V>>,
     returned: Returned<V>,
-    /// Values that could not be converted and are being handed back.
-    unsent: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// Values that could not be converted and are being handed back: in tasks, because a handler of another entry may wait for theirs.
+    unsent: JoinSet<()>,
     progress: Progress,
     metrics: Metrics,
 }
@@ -67,7 +67,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
             unconvertible: 0,
             current: None,
             returned: Returned::default(),
-            unsent: FuturesUnordered::new(),
+            unsent: JoinSet::new(),
             input,
             convert,
             progress,
@@ -113,39 +113,48 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
     fn hand_back(&mut self, beside: Beside<V>, cause: Cause) {
         self.unconvertible += 1;
         self.metrics.handed_back(&cause, 1);
-        self.unsent.push(beside.unsent(cause).boxed());
+        self.progress.figures().undelivered.fetch_add(1, Relaxed);
+        self.unsent.spawn(beside.unsent(cause));
+    }
+
+    /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound.
+    ///
+    /// Returns whether it was read to its end.
+    async fn hand_back_from(&mut self, panicked: Incoming<V>, fault: &Fault) -> bool {
+        if let Some(confirmation) = &panicked.confirmation {
+            confirmation.panicked();
+        }
+        let mut next = Some(panicked);
+        while let Some(incoming) = next {
+            let beside = Beside {
+                value: Box::new(incoming.entry),
+                position: incoming.position,
+                confirmation: incoming.confirmation,
+                returned: Arc::clone(&self.returned),
+            };
+            self.hand_back(beside, Cause::Stopped(fault.clone()));
+            if self.unsent.len() >= AT_ONCE {
+                self.unsent.join_next().await;
+            }
+            next = match guarded("the input", || self.input.unread()) {
+                Ok(Poll::Ready(unread)) => unread,
+                Ok(Poll::Pending) | Err(_) => return false,
+            };
+        }
+        true
     }
 
     /// The result of the delivery, in values.
     async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
-        if let Some(Incoming {
-            entry,
-            position,
-            confirmation,
-            ..
-        }) = self.current.take()
-        {
+        if let Some(panicked) = self.current.take() {
             let fault = delivered
                 .stopped
-                .get_or_insert_with(|| Fault::new("the input panicked"));
-            let cause = Cause::Stopped(fault.clone());
-            if let Some(confirmation) = &confirmation {
-                confirmation.panicked();
-            }
-            let beside = Beside {
-                value: Box::new(entry),
-                position,
-                confirmation,
-                returned: Arc::clone(&self.returned),
-            };
-            self.hand_back(beside, cause);
+                .get_or_insert_with(|| Fault::new("the input panicked"))
+                .clone();
+            delivered.report.finished = self.hand_back_from(panicked, &fault).await;
         }
-        while self.unsent.next().await.is_some() {}
+        while self.unsent.join_next().await.is_some() {}
         delivered.report.undelivered += self.unconvertible;
-        self.progress
-            .figures()
-            .undelivered
-            .fetch_add(self.unconvertible, Relaxed);
         let mut undelivered = std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
         undelivered.sort_by_key(|undelivered| undelivered.position);
         Delivered {
@@ -164,7 +173,7 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         for _ in 0..AT_ONCE {
-            while let Poll::Ready(Some(())) = self.unsent.poll_next_unpin(context) {}
+            while let Poll::Ready(Some(_)) = self.unsent.poll_join_next(context) {}
             // Handlers may take long, and the values that wait for them take memory.
             if self.unsent.len() >= AT_ONCE {
                 return Poll::Pending;

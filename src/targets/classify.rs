@@ -90,9 +90,7 @@ where
         Meaning::Rejected(Rejection::Unconfigured) | Meaning::Refused | Meaning::Disputed | Meaning::Stop => {
             Verdict::Refused(fault)
         }
-        Meaning::Rejected(Rejection::Setup | Rejection::Throttled) => {
-            Verdict::Rejected(Rejection::Transient, fault)
-        }
+        Meaning::Rejected(Rejection::Setup | Rejection::Throttled) => Verdict::Rejected(Rejection::Transient, fault),
         Meaning::Rejected(rejection) => Verdict::Rejected(rejection, fault),
     }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::Acknowledgement;
-use aws_batch_delivery::{Cause, DeliveryError, DeliveryOptions, Disposition, InvalidEntry, Progress};
+use aws_batch_delivery::{Cause, DeliveryError, DeliveryOptions, Disposition, InvalidEntry, Progress, Undelivered};
 use aws_batch_simulator::InjectedFault;
-use futures::stream;
+use futures::{StreamExt, stream};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
+use tokio::sync::Mutex;
+use tokio::time::{sleep, timeout};
 
 use crate::shop;
 
@@ -80,8 +83,42 @@ async fn what_cannot_be_serialized_is_handed_back_alone() {
     assert_eq!((error.report.calls, error.undelivered().len()), (0, 1_000));
 }
 
+/// The handler of the first value waits with the lock, which that of the second one waits for.
 #[tokio::test(start_paused = true)]
-async fn a_value_whose_serializer_panics_is_handed_back_too() {
+async fn a_handler_with_a_lock_ends_although_a_value_that_became_no_entry_waits_in_it() {
+    let (_, table, delivery) = shop();
+    table.poison(|_| true);
+    let lock = Arc::new(Mutex::new(0));
+    let locked = Arc::clone(&lock);
+    let orders = delivery.put_items().on_undelivered(move |_: &Undelivered<Picky>| {
+        let lock = Arc::clone(&locked);
+        async move {
+            let mut handled = lock.lock().await;
+            sleep(Duration::from_secs(1)).await;
+            *handled += 1;
+        }
+    });
+    let delivering = orders.deliver([1, 2].map(Picky));
+    let ended = timeout(Duration::from_mins(1), delivering).await;
+    assert_eq!(ended.unwrap().unwrap_err().report.undelivered, 2);
+    assert_eq!(*lock.lock().await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_counts_a_value_that_became_no_entry_at_once() {
+    let (_, _, delivery) = shop();
+    let progress = Progress::default();
+    let orders = delivery
+        .options(DeliveryOptions::default().progress(&progress))
+        .put_items();
+    let values = stream::iter([1, 2].map(Picky)).chain(stream::pending());
+    let delivering = timeout(Duration::from_secs(1), orders.deliver_stream(values)).await;
+    assert!(delivering.is_err(), "the stream has no end");
+    assert_eq!(progress.snapshot().undelivered, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_batch_is_handed_back_when_a_conversion_panics() {
     let (_, _, delivery) = shop();
     let error = delivery.put_items().deliver([2, 13, 4].map(Picky)).await.unwrap_err();
     let handed_back: Vec<_> = error
@@ -90,11 +127,9 @@ async fn a_value_whose_serializer_panics_is_handed_back_too() {
         .map(|one| (one.entry.0, one.position))
         .collect();
     assert!(handed_back.contains(&(13, 1)), "{handed_back:?}");
-    assert_eq!(
-        error.report.delivered + error.report.undelivered,
-        2,
-        "the last one was not read: {error}"
-    );
+    assert!(handed_back.contains(&(4, 2)), "{handed_back:?}");
+    assert_eq!(error.report.delivered + error.report.undelivered, 3, "{error}");
+    assert!(error.report.finished);
     assert_eq!(error.stopped().unwrap().code(), "the input panicked");
 }
 
