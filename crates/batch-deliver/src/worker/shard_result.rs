@@ -85,6 +85,10 @@ impl ShardResult {
         let report = &summary.report;
         let (entries, bad_lines) = summary.written();
         let (dead_letters, error) = (entries.letters, entries.error.or(bad_lines.error));
+        // The last ones may fail to be stored when everything else is delivered.
+        if let Some(error) = error {
+            return Self::failed(DEAD_LETTERS, error);
+        }
         if report.finished && summary.ended.is_none() && report.undelivered == dead_letters {
             return Self::Delivered(json!({
                 "input": shard.input,
@@ -99,9 +103,6 @@ impl ShardResult {
                 "resubmitted": report.resubmitted,
                 "seconds": report.elapsed.as_secs_f64(),
             }));
-        }
-        if let Some(error) = error {
-            return Self::failed(DEAD_LETTERS, error);
         }
         if let Some(error) = &summary.journal_error {
             return Self::of_checkpoint(error);

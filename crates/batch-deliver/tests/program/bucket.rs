@@ -61,6 +61,16 @@ impl Bucket {
         })
     }
 
+    /// A bucket that stores nothing below this prefix.
+    pub(crate) fn refusing(prefix: &'static str) -> Self {
+        Self::answering(move |request, objects| {
+            if request.method == "PUT" && request.target.starts_with(&format!("/b/{prefix}")) {
+                return refusal(403, "AccessDenied", "not there");
+            }
+            answer(request, objects)
+        })
+    }
+
     fn answering(answer: impl Fn(&Request, &Objects) -> Response + Send + Sync + 'static) -> Self {
         let objects = Objects::default();
         let served = Arc::clone(&objects);

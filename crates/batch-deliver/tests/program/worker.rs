@@ -278,6 +278,25 @@ fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
     terminate(worker).expect(130, "2 delivered");
 }
 
+/// It is put a second after all entries are delivered.
+#[cfg(feature = "s3")]
+#[test]
+fn a_shard_whose_last_bad_line_cannot_be_put_fails_as_dead_letters_and_keeps_its_checkpoint() {
+    let folder = Folder::new();
+    let bucket = Bucket::refusing("dead/");
+    let lines = items(0..2) + "oops\n";
+    folder.write("a.jsonl", &lines);
+    let mut of_run = shard("a.jsonl", 0, lines.len());
+    of_run["execution"] = "one".into();
+    let activity = Activity::new([of_run]);
+    let arguments = "--keep-going 5 --dead-letters s3://b/dead/ --checkpoints s3://b/checkpoints/";
+    let mut worker = command(&folder, &activity, 1_000_000, arguments);
+    let worker = worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).output();
+    Run::from(worker.unwrap()).expect(1, "the worker ends: AccessDenied");
+    assert_eq!(activity.answer(), failure("DeadLetters"));
+    assert_eq!(bucket.objects("checkpoints/").len(), 1);
+}
+
 #[cfg(feature = "s3")]
 #[test]
 fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
