@@ -28,7 +28,7 @@ pub(super) const STOPPED: &str = "Stopped";
 /// Dead letters cannot be written.
 pub(super) const DEAD_LETTERS: &str = "DeadLetters";
 
-/// The worker had to stop, or has lost the shard.
+/// The worker had to stop, has lost the shard, or has reached its deadline.
 pub(super) const INTERRUPTED: &str = "Interrupted";
 
 /// The input or the table of a shard cannot be read, or has a bad line.
@@ -117,6 +117,10 @@ impl ShardResult {
         match &summary.ended {
             Some(ended) if ended.is_unreachable() => Self::failed(STOPPED, ended.to_string()),
             Some(ended) => Self::failed(UNREADABLE, ended.to_string()),
+            None if !report.finished => {
+                let words = format!("the deadline was reached: {} were delivered", report.delivered);
+                Self::failed(INTERRUPTED, words)
+            }
             None => Self::failed("Undelivered", summary.undelivered().join("; ")),
         }
     }

@@ -374,6 +374,32 @@ fn a_worker_that_is_told_to_stop_leaves_a_checkpoint_without_a_doubt() {
 }
 
 #[test]
+fn a_shard_at_its_deadline_is_given_back_and_goes_on_behind_its_checkpoint() {
+    const ITEMS: u32 = 300;
+    let folder = Folder::new();
+    // For six seconds, of which the deadline is one.
+    let served = Served::new(50.0);
+    let lines = items(0..ITEMS);
+    folder.write("a.jsonl", &lines);
+    let mut of_run = shard("a.jsonl", 0, lines.len());
+    of_run["execution"] = "one".into();
+    let activity = Activity::new(vec![of_run; 60]);
+    let arguments = "--dead-letters dead --checkpoints checkpoints --deadline 1s";
+    let worker = of_served(&folder, &activity, &served, arguments).spawn().unwrap();
+    assert_eq!(activity.answer(), failure("Interrupted"));
+    served.table.set_capacity(Capacity::unlimited());
+    let counts = std::iter::repeat_with(|| activity.answer())
+        .inspect(|answer| assert!(answer.0 == "SendTaskSuccess" || *answer == failure("Interrupted"), "{answer:?}"))
+        .find_map(|(operation, counts)| (operation == "SendTaskSuccess").then_some(counts));
+    let counts = counts.unwrap();
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    assert!(count("settled_before") > 0, "{counts}");
+    assert_eq!(count("settled_before") + count("delivered"), u64::from(ITEMS), "{counts}");
+    terminate(worker).expect(130, "the deadline was reached");
+    assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+}
+
+#[test]
 fn checkpoints_need_a_place_for_what_is_given_up() {
     let folder = Folder::new();
     folder
