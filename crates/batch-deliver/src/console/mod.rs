@@ -5,6 +5,8 @@ mod warnings;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use console::Term;
@@ -33,6 +35,8 @@ pub(crate) struct Console {
     bar: Option<ProgressBar>,
     is_json: bool,
     is_quiet: bool,
+    /// Whether an event could not be printed.
+    is_closed: Arc<AtomicBool>,
 }
 
 impl Console {
@@ -43,6 +47,7 @@ impl Console {
             bar: has_bar.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())),
             is_json,
             is_quiet,
+            is_closed: Arc::default(),
         }
     }
 
@@ -123,8 +128,14 @@ impl Console {
             return Ok(());
         }
         let mut output = stdout().lock();
-        writeln!(output, "{event}")?;
-        output.flush()
+        let printed = writeln!(output, "{event}").and_then(|()| output.flush());
+        printed.inspect_err(|_| self.is_closed.store(true, Relaxed))
+    }
+
+    /// Whether the standard output can no longer be written, with `--json`.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
     }
 
     /// Prints the event that a command is run for. A program that reads it must know if it is missing.

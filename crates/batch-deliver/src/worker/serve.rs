@@ -47,6 +47,10 @@ pub(crate) async fn work<W: Attempts>(
             // Otherwise it would take one shard after the other and fail them all.
             return Err(Failure::Failed(format!("the worker ends: {fault}")));
         }
+        if console.is_closed() {
+            let words = "the worker ends: the standard output, which --json needs, can no longer be written";
+            return Err(Failure::Failed(words.to_owned()));
+        }
     }
     Ok(Outcome::Interrupted)
 }

@@ -176,6 +176,20 @@ fn a_worker_that_is_told_to_stop_gives_its_shard_back() {
     assert_eq!(folder.path("dead").read_dir().unwrap().count(), 0);
 }
 
+#[test]
+fn a_worker_whose_standard_output_is_closed_gives_its_shard_back_once_and_ends() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..10_000));
+    let whole = || shard("a.jsonl", 0, items(0..10_000).len());
+    let activity = Activity::new([whole(), whole()]);
+    let mut worker = start(&folder, &activity, 10, "--json");
+    drop(worker.stdout.take());
+    let ended = Run::from(worker.wait_with_output().unwrap());
+    ended.expect(1, "the worker ends: the standard output, which --json needs,");
+    assert_eq!(activity.answer(), failure("Interrupted"));
+    assert!(activity.said.try_recv().is_err(), "another shard was taken");
+}
+
 /// That a worker gives a shard of this name up while it delivers it, takes the next one, and says this.
 fn gives_up(name: &str, words: &str) {
     let folder = Folder::new();
