@@ -2,6 +2,7 @@
 
 use std::env;
 use std::process;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_config::SdkConfig;
@@ -13,7 +14,7 @@ use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::shard_result::ShardResult;
+use super::shard_result::{STOPPED, ShardResult};
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::stop::Stop;
@@ -31,7 +32,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// and another worker may have the shard.
 const MISSED: u32 = 3;
 
-/// Permanent errors of an activity.
+/// Permanent errors of an activity. A heartbeat or a poll of this worker would never succeed.
 const PERMANENT: [&str; 5] = [
     "ActivityDoesNotExist",
     "InvalidArn",
@@ -57,6 +58,24 @@ pub(super) struct Activity {
 pub(super) struct Task {
     token: String,
     pub(super) input: String,
+}
+
+/// The heartbeats of a shard, which end when they are dropped.
+pub(super) struct Heartbeats {
+    _sending: AbortOnDropHandle<()>,
+    /// Why no heartbeat of this worker would succeed.
+    refused: Arc<OnceLock<String>>,
+}
+
+impl Heartbeats {
+    /// The answer for the shard, unless the delivery was stopped because heartbeats are refused. This worker would fail other shards
+    /// as well.
+    pub(super) fn answer(&self, answer: ShardResult) -> ShardResult {
+        match (answer, self.refused.get()) {
+            (ShardResult::Failed { .. }, Some(words)) => ShardResult::failed(STOPPED, words.clone()),
+            (answer, _) => answer,
+        }
+    }
 }
 
 impl Activity {
@@ -101,7 +120,7 @@ impl Activity {
                 }
                 Err(error) => {
                     let words = format!("the activity cannot be polled for shards: {}", words(&error));
-                    if error.code().is_some_and(|code| PERMANENT.contains(&code)) {
+                    if is_permanent(&error) {
                         return Err(Failure::WrongUse(format!(
                             "{words}: check --activity, --region and --profile"
                         )));
@@ -117,11 +136,13 @@ impl Activity {
     }
 
     /// Sends a heartbeat in each third of this time, until the handle is dropped. Stops the delivery if the shard no longer
-    /// belongs to this worker, or may not.
-    pub(super) fn start_heartbeats(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> AbortOnDropHandle<()> {
+    /// belongs to this worker, or may not, or if heartbeats are refused.
+    pub(super) fn start_heartbeats(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> Heartbeats {
         let (activity, token) = (self.clone(), task.token.clone());
+        let refused = Arc::new(OnceLock::new());
+        let refusal = Arc::clone(&refused);
         let every = heartbeat / 3;
-        AbortOnDropHandle::new(tokio::spawn(async move {
+        let sending = AbortOnDropHandle::new(tokio::spawn(async move {
             // The timeout begins when the shard is handed out, but LocalStack does not know the task until a moment later.
             let mut beats = interval_at(Instant::now() + every, every);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -135,6 +156,11 @@ impl Activity {
                         missed = 0;
                         continue;
                     }
+                    Ok(Err(error)) if is_permanent(&error) => {
+                        let _ = refusal.set(format!("heartbeats are refused: {}", words(&error)));
+                        delivery.token.cancel();
+                        return;
+                    }
                     Ok(Err(error)) => (words(&error), error.code().is_some_and(|code| LOST.contains(&code))),
                     Err(_) => (format!("no answer in {every:.1?}"), false),
                 };
@@ -145,7 +171,11 @@ impl Activity {
                     return;
                 }
             }
-        }))
+        }));
+        Heartbeats {
+            _sending: sending,
+            refused,
+        }
     }
 
     /// Sends the result of the shard, and returns whether that succeeded. Without an answer, the shard is handed out again after
@@ -174,6 +204,10 @@ impl Activity {
         }
         failed.is_none()
     }
+}
+
+fn is_permanent<E: ProvideErrorMetadata>(error: &E) -> bool {
+    error.code().is_some_and(|code| PERMANENT.contains(&code))
 }
 
 fn words<E: std::error::Error + ProvideErrorMetadata>(error: &E) -> String {

@@ -37,6 +37,7 @@ pub(crate) async fn work<W: Attempts>(
         let delivery = stop.child();
         let heartbeats = activity.start_heartbeats(&task, heartbeat, delivery.clone());
         let (answer, checkpoint) = worker.attempt(&task.input, delivery).await;
+        let answer = heartbeats.answer(answer);
         // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
         let has_arrived = activity.answer(task, &answer).await;
         drop(heartbeats);

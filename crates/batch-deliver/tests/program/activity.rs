@@ -15,6 +15,9 @@ pub(crate) const LOST: &str = "lost";
 /// The beginning of the input of a shard whose heartbeats have no answer.
 pub(crate) const SILENT: &str = "silent";
 
+/// The beginning of the input of a shard whose heartbeats the worker may not send.
+pub(crate) const DENIED: &str = "denied";
+
 /// The beginning of the input of a shard whose answer has no answer itself.
 pub(crate) const HELD: &str = "held";
 
@@ -91,6 +94,7 @@ fn answer(request: &Request, shards: &Mutex<VecDeque<Value>>, said: &Sender<Said
             shard.map(|shard| (200, json!({"taskToken": shard.to_string(), "input": shard.to_string()})))
         }
         "SendTaskHeartbeat" if of_shard(LOST) => Some((400, json!({"__type": "TaskTimedOut", "message": "too late"}))),
+        "SendTaskHeartbeat" if of_shard(DENIED) => Some((400, json!({"__type": "AccessDeniedException"}))),
         "SendTaskHeartbeat" if of_shard(SILENT) => None,
         "SendTaskSuccess" if of_shard(HELD) => None,
         _ => Some((200, json!({}))),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use aws_batch_simulator::Capacity;
 use serde_json::{Value, json};
 
-use crate::activity::{Activity, HELD, LOST, SILENT};
+use crate::activity::{Activity, DENIED, HELD, LOST, SILENT};
 #[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 #[cfg(feature = "s3")]
@@ -210,6 +210,20 @@ fn gives_up(name: &str, words: &str) {
 #[test]
 fn a_shard_that_another_worker_has_is_left_to_it() {
     gives_up(LOST, "TaskTimedOut");
+}
+
+#[test]
+fn a_worker_that_may_not_send_heartbeats_ends_with_its_shard() {
+    let folder = Folder::new();
+    let name = format!("{DENIED}.jsonl");
+    folder.write(&name, items(0..10_000));
+    let whole = || shard(&name, 0, items(0..10_000).len());
+    let activity = Activity::new([whole(), whole()]);
+    let worker = start(&folder, &activity, 10, "--heartbeat 1s");
+    let ended = Run::from(worker.wait_with_output().unwrap());
+    ended.expect(1, "the worker ends: heartbeats are refused: AccessDeniedException");
+    assert_eq!(activity.answer(), failure("Stopped"));
+    assert!(activity.said.try_recv().is_err(), "another shard was taken");
 }
 
 #[test]
