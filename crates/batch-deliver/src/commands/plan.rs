@@ -10,7 +10,7 @@ use crate::format::{TableFormat, refusal};
 use crate::outcome::{Failure, Outcome};
 use crate::sink;
 use crate::source::{Input, described, named};
-use crate::worker::{Planned, interleaved, planned_segments};
+use crate::worker::{InputVersion, Planned, interleaved, planned_segments};
 
 /// Writes the shards of the inputs to the standard output.
 pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
@@ -21,21 +21,20 @@ pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
     console::print(&format!("reading {}", described(&inputs)));
     let sized = inputs.into_iter().map(|input| {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
-        let bytes = input
-            .bytes
+        let version = InputVersion::of(&input)
             .ok_or_else(|| cannot("workers read only files and objects of S3".to_owned()))?;
         let is_cut = task::block_in_place(|| can_be_cut(&input, arguments.format));
         let is_cut = is_cut.map_err(|error| cannot(error.to_string()))?;
         let count = if is_cut {
-            bytes.div_ceil(arguments.shard_bytes)
+            version.bytes.div_ceil(arguments.shard_bytes)
         } else {
             1
         };
-        Ok((input.name, bytes, count.max(1)))
+        Ok((input.name, version, count.max(1)))
     });
     let sized = sized.collect::<Result<Vec<_>, Failure>>()?;
     let shards = interleaved(&sized);
-    let bytes = sized.iter().map(|(_, bytes, _)| bytes).sum();
+    let bytes = sized.iter().map(|(_, version, _)| version.bytes).sum();
     console::print(&format!(
         "{} shards of {} inputs with {}",
         grouped(shards.len() as u64),

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::attempts::Attempts;
 use super::from_tables::FromTables;
-use super::plan::Planned;
+use super::plan::{InputVersion, Planned};
 use super::shard_result::{CHECKPOINT, DEAD_LETTERS, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
@@ -150,6 +150,11 @@ impl<T: Target> Worker<T> {
         let name = &shard.input;
         let input = exactly(name, &self.job.connection).await;
         let input = input.map_err(|failure| ShardResult::unread(&failure))?;
+        if shard.version.is_some() && shard.version != InputVersion::of(&input) {
+            return Err(unreadable(format!(
+                "{name} has changed since it was planned: make a new plan"
+            )));
+        }
         let bytes = input.bytes.unwrap_or_default();
         if (shard.part.begin, shard.part.end) == (0, bytes) {
             return Ok(input);

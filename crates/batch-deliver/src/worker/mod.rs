@@ -27,7 +27,7 @@ pub(crate) use self::delivering::Worker;
 pub(crate) use self::export::Exporter;
 #[cfg(feature = "distributed")]
 pub(crate) use self::from_tables::{FromTables, SourceTables};
-pub(crate) use self::plan::{Planned, interleaved, segments as planned_segments};
+pub(crate) use self::plan::{InputVersion, Planned, interleaved, segments as planned_segments};
 #[cfg(feature = "distributed")]
 pub(crate) use self::serve::work;
 pub(crate) use self::shard::{Shard, ShardArgument};

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use crate::source::{Part, Segments};
+use crate::source::{Input, InputStorage, Part, Segments};
 
 /// The most bytes of an input's name within a file name. File systems allow 255 in total.
 #[cfg(feature = "distributed")]
@@ -21,9 +21,36 @@ pub(crate) struct Planned {
     pub(crate) input: String,
     #[serde(flatten)]
     pub(crate) part: Part,
+    /// The input of which this is a part. It is written without one, too, since a state machine takes each field of a shard by its name.
+    #[serde(default)]
+    pub(crate) version: Option<InputVersion>,
     /// The execution of the state machine that hands the shard out, if it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) execution: Option<String>,
+}
+
+/// What a whole input was when it was planned. A file has its size alone, since its modification time may be another one on each
+/// machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct InputVersion {
+    pub(crate) bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+}
+
+impl InputVersion {
+    /// `None` if the size of the input is not known.
+    pub(crate) fn of(input: &Input) -> Option<Self> {
+        let etag = match &input.storage {
+            InputStorage::Standard | InputStorage::File(_) => None,
+            #[cfg(feature = "s3")]
+            InputStorage::Object(object) => Some(object.etag.clone()),
+        };
+        Some(Self {
+            bytes: input.bytes?,
+            etag,
+        })
+    }
 }
 
 #[cfg(feature = "distributed")]
@@ -68,20 +95,21 @@ fn is_plain(input: &str) -> bool {
     }
 }
 
-/// The shards of inputs, each given by its name, its bytes and its number of shards. The shards of each input are spread evenly
+/// The shards of inputs, each given by its name, its version and its number of shards. The shards of each input are spread evenly
 /// over the list, so that workers write to many places of a table at the same time.
-pub(crate) fn interleaved(inputs: &[(String, u64, u64)]) -> Vec<Planned> {
-    let shards = inputs.iter().flat_map(|(input, bytes, count)| {
+pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned> {
+    let shards = inputs.iter().flat_map(|(input, version, count)| {
         (0..*count).map(move |index| {
-            let part = Part::of(*bytes, index, *count);
-            ((2 * index + 1, *count), input, part)
+            let part = Part::of(version.bytes, index, *count);
+            ((2 * index + 1, *count), (input, version), part)
         })
     });
     let mut shards: Vec<_> = shards.collect();
     shards.sort_by_key(|((numerator, count), ..)| (u128::from(*numerator) << 64) / u128::from(*count));
-    let planned = shards.into_iter().map(|(_, input, part)| Planned {
+    let planned = shards.into_iter().map(|(_, (input, version), part)| Planned {
         input: input.clone(),
         part,
+        version: Some(version.clone()),
         execution: None,
     });
     planned.collect()
@@ -95,6 +123,7 @@ pub(crate) fn segments(table: &str, count: u32) -> Vec<Planned> {
             begin: number.into(),
             end: u64::from(number) + 1,
         },
+        version: None,
         execution: None,
     };
     (0..count).map(shard).collect()
@@ -109,9 +138,9 @@ mod tests {
     proptest! {
         #[test]
         fn shards_cover_each_input_and_are_spread_evenly(inputs in prop::collection::vec((0_u64..1_000, 1_u64..20), 1..6)) {
-            let inputs: Vec<_> = (0..).zip(inputs).map(|(number, (bytes, count))| (i32::to_string(&number), bytes, count)).collect();
+            let inputs: Vec<_> = (0..).zip(inputs).map(|(number, (bytes, count))| (i32::to_string(&number), InputVersion { bytes, etag: None }, count)).collect();
             let shards = interleaved(&inputs);
-            for (name, bytes, count) in &inputs {
+            for (name, version, count) in &inputs {
                 let mut end = 0;
                 let places: Vec<_> = (0..shards.len()).filter(|place| shards[*place].input == *name).collect();
                 prop_assert_eq!(places.len() as u64, *count);
@@ -122,7 +151,7 @@ mod tests {
                     let ideal = (2 * index + 1) * shards.len() as u64 / (2 * count);
                     prop_assert!(ideal.abs_diff(place as u64) <= inputs.len() as u64, "{} is at {}", ideal, place);
                 }
-                prop_assert_eq!(end, *bytes);
+                prop_assert_eq!(end, version.bytes);
             }
         }
     }
@@ -135,6 +164,7 @@ mod tests {
                 begin: 0,
                 end: u64::MAX,
             },
+            version: None,
             execution: None,
         }
     }

@@ -90,7 +90,8 @@ pub(crate) fn sum(activity: &Activity, shards: usize, count: &str) -> u64 {
 #[test]
 fn a_plan_has_every_segment_once() {
     let tables = Tables::new(100, 1e6);
-    let shard = |number: u32| json!({"input": "dynamodb://items?segments=3", "begin": number, "end": number + 1});
+    let input = "dynamodb://items?segments=3";
+    let shard = |number: u32| json!({"input": input, "begin": number, "end": number + 1, "version": null});
     assert_eq!(tables.plan(3), [shard(0), shard(1), shard(2)]);
     let endpoint = tables.from.arguments();
     let run = |arguments: &str| tables.folder.run(&format!("plan {arguments} {endpoint}"));

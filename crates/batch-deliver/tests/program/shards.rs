@@ -109,8 +109,8 @@ fn a_plan_has_every_byte_of_every_input_once() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let expected =
-        [(0, 5), (5, 10), (10, 15)].map(|(begin, end)| json!({"input": "c.txt", "begin": begin, "end": end}));
+    let expected = [(0, 5), (5, 10), (10, 15)]
+        .map(|(begin, end)| json!({"input": "c.txt", "begin": begin, "end": end, "version": {"bytes": 15}}));
     assert_eq!(lines, expected);
     folder.run("plan --shard-bytes 0 c.txt").expect(2, "a size above 0");
 }

@@ -132,6 +132,37 @@ fn an_object_that_no_worker_can_read_fails_its_shard_alone() {
     assert_eq!(activity.answer(), failure("Stopped"));
 }
 
+/// What was planned would be read half from the old one and half from the new one.
+#[cfg(feature = "s3")]
+#[test]
+fn an_input_that_was_replaced_since_it_was_planned_is_unreadable() {
+    let (folder, bucket) = (Folder::new(), Bucket::new());
+    folder.write("a.jsonl", items(0..10));
+    bucket.put("b.jsonl", items(0..10));
+    let plan = folder.run(&format!(
+        "plan --shard-bytes 300B {} a.jsonl s3://b/b.jsonl",
+        bucket.arguments()
+    ));
+    let shards: Vec<Value> = serde_json::from_str(&plan.stdout).unwrap();
+    let activity = Activity::new(shards.iter().cloned());
+    let mut worker = command(&folder, &activity, 1_000_000, "");
+    worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+    let begun = worker.spawn().unwrap();
+    let delivered = |_: &Value| activity.answer().1["delivered"].as_u64().unwrap();
+    assert_eq!(shards.iter().map(delivered).sum::<u64>(), 20);
+    terminate(begun);
+    // A longer file, and an object of the same size.
+    folder.write("a.jsonl", items(0..11));
+    bucket.put("b.jsonl", items(0..10).replace("item", "ITEM"));
+    let activity = Activity::new(shards.iter().cloned());
+    worker.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
+    let begun = worker.spawn().unwrap();
+    for _ in &shards {
+        assert_eq!(activity.answer(), failure("Unreadable"));
+    }
+    terminate(begun).expect(130, "s3://b/b.jsonl has changed since it was planned: make a new plan");
+}
+
 /// A file system that is not mounted, and one that fails.
 #[cfg(target_os = "linux")]
 #[test]
