@@ -21,8 +21,8 @@ pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
     console::print(&format!("reading {}", described(&inputs)));
     let sized = inputs.into_iter().map(|input| {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
-        let version = InputVersion::of(&input)
-            .ok_or_else(|| cannot("workers read only files and objects of S3".to_owned()))?;
+        let version =
+            InputVersion::of(&input).ok_or_else(|| cannot("workers read only files and objects of S3".to_owned()))?;
         let is_cut = task::block_in_place(|| can_be_cut(&input, arguments.format));
         let is_cut = is_cut.map_err(|error| cannot(error.to_string()))?;
         let count = if is_cut {

@@ -199,8 +199,11 @@ impl<T: Target> Attempts for Worker<T> {
             Ok(shard) => shard,
             Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
         };
-        let name = shard.name(shard.execution.as_deref()) + ".state";
-        let checkpoint = self.checkpoints.as_ref().map(|place| place.below(&name));
+        let checkpoint = self.checkpoints.as_ref().map(|place| shard.checkpoint(place));
+        let checkpoint = match checkpoint.transpose() {
+            Ok(checkpoint) => checkpoint,
+            Err(answer) => return (self.told(answer), None),
+        };
         let delivered = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
             None => self.deliver(&shard, checkpoint.as_ref(), stop).await,
             Some(Ok(segments)) => {

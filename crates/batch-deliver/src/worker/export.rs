@@ -288,8 +288,10 @@ impl Attempts for Exporter {
                 return (self.told(ShardResult::failed(UNREADABLE, words)), None);
             }
         };
-        let name = shard.name(shard.execution.as_deref()) + ".state";
-        let checkpoint = self.checkpoints.below(&name);
+        let checkpoint = match shard.checkpoint(&self.checkpoints) {
+            Ok(checkpoint) => checkpoint,
+            Err(answer) => return (self.told(answer), None),
+        };
         let exported = Box::pin(self.export(&shard, &segments, &checkpoint, &stop)).await;
         (self.told(exported.unwrap_or_else(|answer| answer)), Some(checkpoint))
     }

@@ -5,6 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "distributed")]
+use super::shard_result::ShardResult;
+#[cfg(feature = "distributed")]
+use crate::keeping::Location;
 use crate::source::{Input, InputStorage, Part, Segments};
 
 /// The most bytes of an input's name within a file name. File systems allow 255 in total.
@@ -24,7 +28,7 @@ pub(crate) struct Planned {
     /// The input of which this is a part. It is written without one, too, since a state machine takes each field of a shard by its name.
     #[serde(default)]
     pub(crate) version: Option<InputVersion>,
-    /// The execution of the state machine that hands the shard out, if it is given.
+    /// The execution of the state machine that hands the shard out, which checkpoints need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) execution: Option<String>,
 }
@@ -55,6 +59,12 @@ impl InputVersion {
 
 #[cfg(feature = "distributed")]
 impl Planned {
+    /// Its checkpoint at this place. Another run of the same plan must not go on behind it, so its name has the execution.
+    pub(super) fn checkpoint(&self, place: &Location) -> Result<Location, ShardResult> {
+        let execution = self.execution.as_deref().ok_or_else(ShardResult::without_execution)?;
+        Ok(place.below(&format!("{}.state", self.name(Some(execution)))))
+    }
+
     /// A name that identifies the shard, and also the execution of a state machine if one is given.
     pub(super) fn name(&self, execution: Option<&str>) -> String {
         let mut name: String = self.input.chars().map(of_name).collect();
@@ -64,9 +74,14 @@ impl Planned {
             let mut hasher = DefaultHasher::new();
             self.input.hash(&mut hasher);
             // The end of a long name says more than its beginning.
-            name = format!("{:016x}@{}", hasher.finish(), &name[name.len().saturating_sub(longest)..]);
+            name = format!(
+                "{:016x}@{}",
+                hasher.finish(),
+                &name[name.len().saturating_sub(longest)..]
+            );
         }
-        let execution = execution.map(|name| name.chars().take(LONGEST_EXECUTION).map(of_name).collect::<String>() + "@");
+        let execution =
+            execution.map(|name| name.chars().take(LONGEST_EXECUTION).map(of_name).collect::<String>() + "@");
         let (begin, end) = (self.part.begin, self.part.end);
         format!("{}{name}@{begin}-{end}", execution.unwrap_or_default())
     }
@@ -190,7 +205,11 @@ mod tests {
             ("a/://b", "a:///b"),
             ("dynamodb://a?segments=1", "dynamodb://a/segments/1"),
         ] {
-            assert_ne!(shard(first).name(None), shard(second).name(None), "{first} and {second}");
+            assert_ne!(
+                shard(first).name(None),
+                shard(second).name(None),
+                "{first} and {second}"
+            );
         }
     }
 
@@ -201,7 +220,10 @@ mod tests {
         assert_eq!(short.name(None), format!("s3+++b+a.jsonl@0-{}", u64::MAX));
         assert_eq!(short.name(Some("one")), format!("one@s3+++b+a.jsonl@0-{}", u64::MAX));
         let segment = shard("dynamodb://films?segments=64");
-        assert_eq!(segment.name(None), format!("dynamodb+++films+segments+64@0-{}", u64::MAX));
+        assert_eq!(
+            segment.name(None),
+            format!("dynamodb+++films+segments+64@0-{}", u64::MAX)
+        );
         let (long, other) = (
             shard(&format!("a{}", "ä".repeat(300))),
             shard(&format!("b{}", "ä".repeat(300))),

@@ -31,6 +31,9 @@ pub(super) const DEAD_LETTERS: &str = "DeadLetters";
 /// The worker had to stop, has lost the shard, or has reached its deadline.
 pub(super) const INTERRUPTED: &str = "Interrupted";
 
+/// What was handed out is no shard that could be delivered.
+const NO_SHARD: &str = "NoShard";
+
 /// The input or the table of a shard cannot be read, or has a bad line.
 pub(super) const UNREADABLE: &str = "Unreadable";
 
@@ -60,7 +63,13 @@ impl ShardResult {
     /// What was handed out is no shard.
     pub(super) fn no_shard(words: &str) -> Self {
         let words = format!("{words}: a shard needs input, begin and end, as written by `batch-deliver plan`");
-        Self::failed("NoShard", words)
+        Self::failed(NO_SHARD, words)
+    }
+
+    /// A shard of an unknown run, and so with the checkpoints of other runs.
+    pub(super) fn without_execution() -> Self {
+        let words = "with --checkpoints a shard needs execution, the name of the run that hands it out: without it, another run of the same plan would go on where this one has ended";
+        Self::failed(NO_SHARD, words.to_owned())
     }
 
     /// What is to be read cannot be opened.

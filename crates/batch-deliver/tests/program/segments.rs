@@ -34,13 +34,17 @@ impl Tables {
         Self { folder, from, to }
     }
 
-    /// The shards of a plan of so many segments.
+    /// The shards of a plan of so many segments, as a state machine hands them out.
     pub(crate) fn plan(&self, segments: u32) -> Vec<Value> {
         let plan = format!(
             "plan --from-table items --segments {segments} {}",
             self.from.arguments()
         );
-        serde_json::from_str(&self.folder.run(&plan).stdout).unwrap()
+        let mut shards: Vec<Value> = serde_json::from_str(&self.folder.run(&plan).stdout).unwrap();
+        for shard in &mut shards {
+            shard["execution"] = "one".into();
+        }
+        shards
     }
 
     /// A worker that copies from the one table into the other.
@@ -90,8 +94,10 @@ pub(crate) fn sum(activity: &Activity, shards: usize, count: &str) -> u64 {
 #[test]
 fn a_plan_has_every_segment_once() {
     let tables = Tables::new(100, 1e6);
-    let input = "dynamodb://items?segments=3";
-    let shard = |number: u32| json!({"input": input, "begin": number, "end": number + 1, "version": null});
+    let shard = |number: u32| {
+        let input = "dynamodb://items?segments=3";
+        json!({"input": input, "begin": number, "end": number + 1, "version": null, "execution": "one"})
+    };
     assert_eq!(tables.plan(3), [shard(0), shard(1), shard(2)]);
     let endpoint = tables.from.arguments();
     let run = |arguments: &str| tables.folder.run(&format!("plan {arguments} {endpoint}"));
@@ -317,9 +323,6 @@ fn a_segment_goes_on_where_a_killed_worker_has_left_it() {
     // Six seconds for each segment. A page of it, of 1,000 items, is settled after two, and in the checkpoint a second later.
     let (tables, bucket) = (Tables::new(ITEMS, 500.0), Bucket::new());
     let mut of_run = tables.plan(2);
-    for shard in &mut of_run {
-        shard["execution"] = "one".into();
-    }
     let last = of_run.pop().unwrap();
     // The first segment is handed out again.
     let activity = Activity::new([of_run[0].clone(), of_run[0].clone(), last]);

@@ -48,6 +48,11 @@ fn shard(input: &str, begin: usize, end: usize) -> Value {
     json!({"input": input, "begin": begin, "end": end})
 }
 
+/// A shard as a state machine hands it out.
+fn shard_of_run(input: &str, begin: usize, end: usize) -> Value {
+    json!({"input": input, "begin": begin, "end": end, "execution": "one"})
+}
+
 fn failure(error: &str) -> (String, Value) {
     ("SendTaskFailure".to_owned(), error.into())
 }
@@ -345,8 +350,7 @@ fn a_shard_whose_last_bad_line_cannot_be_put_fails_as_dead_letters_and_keeps_its
     let bucket = Bucket::refusing("dead/");
     let lines = items(0..2) + "oops\n";
     folder.write("a.jsonl", &lines);
-    let mut of_run = shard("a.jsonl", 0, lines.len());
-    of_run["execution"] = "one".into();
+    let of_run = shard_of_run("a.jsonl", 0, lines.len());
     let activity = Activity::new([of_run]);
     let arguments = "--keep-going 5 --dead-letters s3://b/dead/ --checkpoints s3://b/checkpoints/";
     let mut worker = command(&folder, &activity, 1_000_000, arguments);
@@ -365,8 +369,7 @@ fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
     let (bucket, served) = (Bucket::new(), Served::new(500.0));
     let lines = items(0..ITEMS);
     folder.write("a.jsonl", &lines);
-    let mut of_run = shard("a.jsonl", 0, lines.len());
-    of_run["execution"] = "one".into();
+    let of_run = shard_of_run("a.jsonl", 0, lines.len());
     let activity = Activity::new([of_run.clone(), of_run.clone(), of_run]);
     let worker = || {
         let arguments = "--dead-letters dead --checkpoints s3://b/checkpoints/";
@@ -408,7 +411,8 @@ fn a_worker_that_is_told_to_stop_leaves_a_checkpoint_without_a_doubt() {
     let served = Served::new(100.0);
     let lines = items(0..ITEMS);
     folder.write("a.jsonl", &lines);
-    let activity = Activity::new([shard("a.jsonl", 0, lines.len()), shard("a.jsonl", 0, lines.len())]);
+    let of_run = shard_of_run("a.jsonl", 0, lines.len());
+    let activity = Activity::new([of_run.clone(), of_run]);
     let start = || {
         let arguments = "--dead-letters dead --checkpoints checkpoints --heartbeat 3s";
         of_served(&folder, &activity, &served, arguments).spawn().unwrap()
@@ -440,8 +444,7 @@ fn a_shard_at_its_deadline_is_given_back_and_goes_on_behind_its_checkpoint() {
     let served = Served::new(50.0);
     let lines = items(0..ITEMS);
     folder.write("a.jsonl", &lines);
-    let mut of_run = shard("a.jsonl", 0, lines.len());
-    of_run["execution"] = "one".into();
+    let of_run = shard_of_run("a.jsonl", 0, lines.len());
     let activity = Activity::new(vec![of_run; 60]);
     let arguments = "--dead-letters dead --checkpoints checkpoints --deadline 1s";
     let worker = of_served(&folder, &activity, &served, arguments).spawn().unwrap();
@@ -456,6 +459,19 @@ fn a_shard_at_its_deadline_is_given_back_and_goes_on_behind_its_checkpoint() {
     assert_eq!(count("settled_before") + count("delivered"), u64::from(ITEMS), "{counts}");
     terminate(worker).expect(130, "the deadline was reached");
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
+}
+
+/// A later run of the same plan would find the checkpoint that an aborted one has left, and go on behind it.
+#[test]
+fn a_shard_with_a_checkpoint_has_the_execution_that_hands_it_out() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..2));
+    let end = items(0..2).len();
+    let activity = Activity::new([shard("a.jsonl", 0, end), shard_of_run("a.jsonl", 0, end)]);
+    let worker = start(&folder, &activity, 1_000_000, "--dead-letters dead --checkpoints checkpoints");
+    assert_eq!(activity.answer(), failure("NoShard"));
+    assert_eq!(activity.answer().1["delivered"], 2);
+    terminate(worker).expect(130, "with --checkpoints a shard needs execution");
 }
 
 #[test]
@@ -508,7 +524,7 @@ fn a_bad_line_of_a_shard_is_kept_beside_its_dead_letters() {
     let folder = Folder::new();
     let lines = items(0..2) + "oops\n" + &items(3..5);
     folder.write("a.jsonl", &lines);
-    let whole = || shard("a.jsonl", 0, lines.len());
+    let whole = || shard_of_run("a.jsonl", 0, lines.len());
     let activity = Activity::new([whole(), whole()]);
     let arguments = "--dead-letters dead --checkpoints checkpoints";
     let worker = start(&folder, &activity, 1_000_000, arguments);
