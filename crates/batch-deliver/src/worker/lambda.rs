@@ -26,13 +26,10 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let stop = Stop::default();
         let _timer = cancel_before(event.context.deadline(), stop.clone());
-        let (answer, checkpoint) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
+        // Whether the answer arrives is not known, so the checkpoint stays: the same invocation has nothing to do then.
+        let (answer, _) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
         match answer {
-            ShardResult::Delivered(counts) => {
-                // Whether the answer arrives is not known. Without it, the shard is delivered again from its beginning.
-                worker.remove_checkpoint(checkpoint).await;
-                Ok(counts)
-            }
+            ShardResult::Delivered(counts) => Ok(counts),
             ShardResult::Failed { error, cause, .. } => Err(Diagnostic {
                 error_type: error.to_owned(),
                 error_message: cause,

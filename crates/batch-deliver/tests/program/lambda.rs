@@ -124,5 +124,31 @@ fn a_segment_that_takes_longer_than_the_function_may_goes_on_in_the_next_invocat
     assert_eq!(to.items(), from.items());
     // A clean stop leaves at most the items of a page to be read again.
     assert!(to.table.statistics().applied <= 3_000 + 1_000);
-    assert_eq!(folder.path("checkpoints").read_dir().unwrap().count(), 0);
+}
+
+/// Step Functions invokes it once more then.
+#[test]
+fn an_invocation_that_is_repeated_because_its_answer_was_lost_sends_nothing_again() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..100));
+    let lines = json!({"input": "a.jsonl", "begin": 0, "end": items(0..100).len(), "execution": "one"});
+    let command = |to: &str| {
+        let mut command = folder.command(&format!("worker {to} --checkpoints checkpoints"));
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+        command
+    };
+    let segment = json!({"input": "dynamodb://items?segments=1", "begin": 0, "end": 1, "execution": "one"});
+    for (to, count, shard) in [
+        ("--table items --dead-letters dead", "delivered", lines),
+        ("--export out", "exported", segment),
+    ] {
+        let function = Function::of(command(to), Duration::from_mins(15), [shard.clone(), shard]);
+        for expected in [(100, 0), (0, 100)] {
+            let (operation, counts) = function.answer();
+            assert_eq!(operation, "response", "{counts}");
+            let number = |name: &str| counts[name].as_u64().unwrap();
+            assert_eq!((number(count), number("settled_before")), expected, "{counts}");
+        }
+    }
+    assert_eq!(served.table.statistics().applied, 100);
 }
