@@ -152,3 +152,37 @@ fn an_invocation_that_is_repeated_because_its_answer_was_lost_sends_nothing_agai
     }
     assert_eq!(served.table.statistics().applied, 100);
 }
+
+#[test]
+fn the_definition_retries_each_error_that_aws_names_and_throttles_do_not_use_up_the_interruptions() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/distributed/state-machine-lambda.json"
+    );
+    let definition: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let retriers = &definition["States"]["Deliver"]["ItemProcessor"]["States"]["Shard"]["Retry"];
+    let retrier = |error: &str| {
+        let has = |retrier: &&Value| retrier["ErrorEquals"].as_array().unwrap().contains(&error.into());
+        let found: Vec<&Value> = retriers.as_array().unwrap().iter().filter(has).collect();
+        assert_eq!(found.len(), 1, "{error}");
+        found[0]
+    };
+    // From "Best practices for Step Functions", and those with which an environment that breaks off is reported.
+    for error in [
+        "Lambda.ClientExecutionTimeoutException",
+        "Lambda.ServiceException",
+        "Lambda.AWSLambdaException",
+        "Lambda.SdkClientException",
+        "Lambda.TooManyRequestsException",
+        "Lambda.Unknown",
+        "Sandbox.Timedout",
+        "Runtime.ExitError",
+    ] {
+        assert_ne!(retrier(error), retrier("Interrupted"), "{error}");
+    }
+    assert_eq!(
+        retrier("Lambda.TooManyRequestsException")["ErrorEquals"],
+        json!(["Lambda.TooManyRequestsException"])
+    );
+    assert!(retrier("Lambda.TooManyRequestsException")["BackoffRate"].as_f64() > Some(1.0));
+}
