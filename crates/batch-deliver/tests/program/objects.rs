@@ -210,6 +210,7 @@ fn a_place_where_no_journal_can_be_is_refused_before_anything_is_sent() {
             "--resume s3://other/state a.jsonl",
             "the journal s3://other/state cannot be read: AccessDenied",
         ),
+        ("--resume s3://other/state a.jsonl", "or s3:ListBucket, without which"),
         ("--resume s3://b/ a.jsonl", "names none: add a name to it"),
         ("--resume s3:// a.jsonl", "a bucket is needed"),
     ] {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::{AggregatedBytes, ByteStream};
 use tokio::runtime::{Builder, Runtime};
 
@@ -233,7 +234,17 @@ impl Object {
             {
                 Ok(None)
             }
-            Err(error) => Err(connection::words(&error)),
+            Err(error) => {
+                let words = connection::words(&error);
+                // S3 does not tell that there is no such object to those that may not list it.
+                let is_denied = error.code() == Some("AccessDenied");
+                let advice = if is_denied {
+                    ": s3:GetObject is missing, or s3:ListBucket, without which an object that is not there is denied"
+                } else {
+                    ""
+                };
+                Err(format!("{words}{advice}"))
+            }
         }
     }
 
