@@ -17,15 +17,30 @@ use crate::stop::Stop;
 /// The variable in which Lambda gives a function the address of its runtime API.
 pub(super) const API: &str = "AWS_LAMBDA_RUNTIME_API";
 
-/// How long before the function's timeout its answer must be sent, in addition to the time for calls in flight.
-const RESERVE: Duration = Duration::from_secs(5);
+/// How long before the function's timeout a delivery stops: the time for calls in flight, and for the answer.
+const KEPT: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
 /// Answers each invocation with the result of its shard.
 pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
     print_warnings(worker.console().clone());
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
+        let left = event
+            .context
+            .deadline()
+            .duration_since(SystemTime::now())
+            .unwrap_or_default();
+        let Some(time) = left.checked_sub(KEPT).filter(|time| !time.is_zero()) else {
+            return Err(Diagnostic {
+                error_type: "FunctionTimeout".to_owned(),
+                error_message: format!(
+                    "the function's timeout must be above {} s, which are kept for calls in flight and the answer, and {:.0} s are left",
+                    KEPT.as_secs(),
+                    left.as_secs_f64()
+                ),
+            });
+        };
         let stop = Stop::default();
-        let _timer = cancel_before(event.context.deadline(), stop.clone());
+        let _timer = cancel_after(time, stop.clone());
         // Whether the answer arrives is not known, so the checkpoint stays: the same invocation has nothing to do then.
         let (answer, _) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
         match answer {
@@ -42,9 +57,7 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
 }
 
 /// Stops a delivery early enough to answer before the timeout, so that its shard is handed out again with a known cause.
-fn cancel_before(deadline: SystemTime, stop: Stop) -> AbortOnDropHandle<()> {
-    let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
-    let time = left.saturating_sub(GRACE + RESERVE);
+fn cancel_after(time: Duration, stop: Stop) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(async move {
         sleep(time).await;
         stop.token.cancel();

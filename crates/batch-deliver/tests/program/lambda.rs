@@ -91,6 +91,19 @@ fn a_shard_that_takes_longer_than_the_function_may_is_given_back_before_that() {
     );
 }
 
+/// Its shard would be given back before it begins, again and again. Lambda's default is 3 s.
+#[test]
+fn a_function_whose_timeout_leaves_no_time_says_so() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..2));
+    let shard = json!({"input": "a.jsonl", "begin": 0, "end": items(0..2).len()});
+    let function = Function::start(&folder, 10, Duration::from_secs(3), [shard]);
+    let (_, answer) = function.answer();
+    assert_eq!(answer["errorType"], "FunctionTimeout");
+    let words = answer["errorMessage"].as_str().unwrap();
+    assert!(words.contains("timeout must be above 25 s"), "{words}");
+}
+
 #[test]
 fn a_segment_that_takes_longer_than_the_function_may_goes_on_in_the_next_invocation() {
     let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(350.0));
