@@ -2,13 +2,14 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::super::location::Location;
@@ -130,11 +131,15 @@ impl Journal {
         }
     }
 
-    /// The record with this number is settled.
+    /// The record with this number is settled. Waits if many are.
     pub(crate) fn settle(&self, number: u64) {
-        if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
-            // If the writer has ended, the delivery is being cancelled.
-            let _ = sender.send(number);
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        // If the writer has ended, the delivery is being cancelled.
+        if let Some(Err(TrySendError::Full(number))) = sender.as_ref().map(|sender| sender.try_send(number)) {
+            let waiting = sender.clone();
+            drop(sender);
+            // A put may be without an answer for minutes. Other tasks of this thread send heartbeats and receive signals meanwhile.
+            let _ = block_in_place(|| waiting.map(|sender| sender.send(number)));
         }
     }
 
@@ -254,6 +259,7 @@ mod tests {
     use std::path::Path;
 
     use proptest::prelude::*;
+    use tokio::runtime::Builder;
 
     use super::super::{Claim, Identity};
     use super::*;
@@ -279,6 +285,33 @@ mod tests {
             journal.close().unwrap();
             assert_eq!(open(&path, identity).doubtful > 0, is_left_open);
         }
+    }
+
+    /// A put without an answer would hold up the heartbeats of its shard.
+    #[test]
+    fn other_tasks_go_on_while_settled_records_wait_for_the_writer() {
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let (sender, receiver) = sync_channel(1);
+        let journal = Arc::new(Journal {
+            sender: Mutex::new(Some(sender)),
+            writer: Mutex::default(),
+            ending: Arc::default(),
+        });
+        let (begun, has_begun) = sync_channel(1);
+        for first in [0, 10] {
+            let (journal, begun) = (Arc::clone(&journal), begun.clone());
+            runtime.spawn(async move {
+                journal.settle(first);
+                let _ = begun.send(());
+                journal.settle(first + 1);
+            });
+        }
+        has_begun.recv().unwrap();
+        let (sent, has_sent) = sync_channel(1);
+        runtime.spawn(async move { sent.send(()) });
+        let heard = has_sent.recv_timeout(Duration::from_mins(1));
+        let written: Vec<u64> = (0..4).filter_map(|_| receiver.recv().ok()).collect();
+        assert_eq!((heard, written.len()), (Ok(()), 4));
     }
 
     proptest! {
