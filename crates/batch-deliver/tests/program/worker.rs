@@ -475,6 +475,25 @@ fn a_shard_with_a_checkpoint_has_the_execution_that_hands_it_out() {
 }
 
 #[test]
+fn a_checkpoint_of_other_options_is_replaced_with_a_warning() {
+    let folder = Folder::new();
+    let lines = items(0..10) + "oops\n";
+    folder.write("a.jsonl", &lines);
+    let whole = || shard_of_run("a.jsonl", 0, lines.len());
+    let run = |more: &str, shards: [Value; 1]| {
+        let activity = Activity::new(shards);
+        let arguments = format!("--dead-letters dead --checkpoints checkpoints {more}");
+        let worker = start(&folder, &activity, 1_000_000, &arguments);
+        let answer = activity.answer();
+        (answer, terminate(worker))
+    };
+    assert_eq!(run("", [whole()]).0, failure("Unreadable"));
+    let (answer, told) = run("--keep-going 1 --format json", [whole()]);
+    assert_eq!(answer.1["settled_before"], 0, "{}", told.stderr);
+    told.expect(130, "the checkpoint is replaced, and the shard begins anew: ");
+}
+
+#[test]
 fn checkpoints_need_a_place_for_what_is_given_up() {
     let folder = Folder::new();
     folder

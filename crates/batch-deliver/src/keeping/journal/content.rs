@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, Stopped};
+use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::SettledRecords;
 
@@ -14,6 +15,21 @@ pub(crate) enum Claim {
     /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
     #[cfg(feature = "distributed")]
     Granted,
+}
+
+impl Claim {
+    /// What was found of earlier runs. A journal that is replaced is printed, with why nothing of it is used.
+    pub(super) fn accepted<F: Default>(self, found: Result<F, Failure>, console: &Console) -> Result<F, Failure> {
+        match found {
+            Err(failure) if self != Self::Named => {
+                console.warn(&format!(
+                    "the checkpoint is replaced, and the shard begins anew: {failure}"
+                ));
+                Ok(F::default())
+            }
+            found => found,
+        }
+    }
 }
 
 /// A line after the first one, which is the identity.

@@ -5,7 +5,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::content::{self, EarlierRun, Line};
-use super::{Identity, Stopped};
+use super::{Claim, Identity, Stopped};
+use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::SettledRecords;
 
@@ -25,16 +26,18 @@ pub(crate) struct JournalFile {
 
 impl JournalFile {
     /// Opens the journal of a load, or creates one. A journal of another load is an error, unless it may be replaced.
-    pub(super) fn open(path: &Path, identity: Identity, may_be_replaced: bool) -> Result<(Self, EarlierRun), Failure> {
+    pub(super) fn open(
+        path: &Path,
+        identity: Identity,
+        claim: Claim,
+        console: &Console,
+    ) -> Result<(Self, EarlierRun), Failure> {
         let name = path.display().to_string();
         let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
         let mut text = String::new();
         let mut old = locked(path)?;
         old.read_to_string(&mut text).map_err(unreadable)?;
-        let found = match EarlierRun::read(&name, &text, &identity) {
-            Err(_) if may_be_replaced => EarlierRun::default(),
-            found => found?,
-        };
+        let found = claim.accepted(EarlierRun::read(&name, &text, &identity), console)?;
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
         let file = made(path, &identity, &found.settled).map_err(unwritable)?;
         drop(old);
@@ -166,7 +169,12 @@ mod tests {
         }
 
         fn open(&self) -> Result<(JournalFile, EarlierRun), Failure> {
-            JournalFile::open(&self.path(), self.identity("films"), false)
+            self.open_to("films", Claim::Named)
+        }
+
+        fn open_to(&self, destination: &str, claim: Claim) -> Result<(JournalFile, EarlierRun), Failure> {
+            let console = Console::new(false, true);
+            JournalFile::open(&self.path(), self.identity(destination), claim, &console)
         }
 
         fn refusal(&self) -> String {
@@ -227,9 +235,7 @@ mod tests {
     fn the_journal_of_another_load_is_refused_with_what_differs() {
         let load = Load::new();
         drop(load.open().unwrap());
-        let other = JournalFile::open(&load.path(), load.identity("movies"), false)
-            .unwrap_err()
-            .to_string();
+        let other = load.open_to("movies", Claim::Named).unwrap_err().to_string();
         assert!(other.contains("the destination was films, and is movies"), "{other}");
         fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();
         assert!(load.refusal().contains("a.jsonl has changed"), "{}", load.refusal());
@@ -248,13 +254,14 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "distributed")]
     #[test]
     fn a_journal_that_may_be_replaced_may_be_of_another_load() {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();
         state.add(&[(0, 3)]).unwrap();
         drop(state);
-        let (_, found) = JournalFile::open(&load.path(), load.identity("movies"), true).unwrap();
+        let (_, found) = load.open_to("movies", Claim::Granted).unwrap();
         assert_eq!(found, EarlierRun::default());
     }
 

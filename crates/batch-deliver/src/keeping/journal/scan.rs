@@ -135,7 +135,7 @@ impl ScanState {
         console: &Console,
     ) -> Result<(Self, ScanFound), Failure> {
         match location {
-            Location::File(path) => Self::open_file(path, identity, claim != Claim::Named),
+            Location::File(path) => Self::open_file(path, identity, claim, console),
             #[cfg(feature = "s3")]
             Location::Object { .. } => {
                 let (object, found) = OwnObject::open(location, &OfScan(&identity), claim, connection, console)?;
@@ -147,22 +147,24 @@ impl ScanState {
             }
             #[cfg(not(feature = "s3"))]
             Location::Object { .. } => {
-                let _ = (connection, console);
+                let _ = connection;
                 Err(location.without_s3())
             }
         }
     }
 
-    fn open_file(path: &Path, identity: Identity, may_be_replaced: bool) -> Result<(Self, ScanFound), Failure> {
+    fn open_file(
+        path: &Path,
+        identity: Identity,
+        claim: Claim,
+        console: &Console,
+    ) -> Result<(Self, ScanFound), Failure> {
         let name = path.display().to_string();
         let mut text = String::new();
         let mut old = locked(path)?;
         old.read_to_string(&mut text)
             .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
-        let found = match ScanFound::read(&name, &text, &identity) {
-            Err(_) if may_be_replaced => ScanFound::default(),
-            found => found?,
-        };
+        let found = claim.accepted(ScanFound::read(&name, &text, &identity), console)?;
         let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
         let written = serde_json::to_vec(&content).map_err(|error| unwritable(error.into()))?;

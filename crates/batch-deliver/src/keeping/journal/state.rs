@@ -43,7 +43,7 @@ impl State {
     ) -> Result<Self, Failure> {
         let (storage, found) = match location {
             Location::File(path) => {
-                let (file, found) = JournalFile::open(path, identity, claim != Claim::Named)?;
+                let (file, found) = JournalFile::open(path, identity, claim, console)?;
                 (JournalStorage::File(file), found)
             }
             #[cfg(feature = "s3")]
@@ -53,7 +53,7 @@ impl State {
             }
             #[cfg(not(feature = "s3"))]
             Location::Object { .. } => {
-                let _ = (connection, console);
+                let _ = connection;
                 return Err(location.without_s3());
             }
         };
