@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 use crate::activity::{Activity, DENIED, HELD, LOST, SILENT};
 #[cfg(feature = "s3")]
 use crate::bucket::Bucket;
-#[cfg(feature = "s3")]
-use crate::program::until_there;
-use crate::program::{Folder, Run, items};
+use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
 
 /// Starts a worker with a simulated table that takes so many writes a second.
@@ -41,6 +39,12 @@ fn bare(folder: &Folder, activity: &Activity, arguments: &str) -> Command {
 fn terminate(child: Child) -> Run {
     let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(status.unwrap().success());
+    Run::from(child.wait_with_output().unwrap())
+}
+
+/// What a worker has come to that ends by itself.
+fn ended(mut child: Child) -> Run {
+    until_there("the end of the worker", || child.try_wait().unwrap());
     Run::from(child.wait_with_output().unwrap())
 }
 
@@ -220,9 +224,8 @@ fn a_worker_whose_standard_output_is_closed_gives_its_shard_back_once_and_ends()
     let activity = Activity::new([whole(), whole()]);
     let mut worker = start(&folder, &activity, 10, "--json");
     drop(worker.stdout.take());
-    let ended = Run::from(worker.wait_with_output().unwrap());
-    ended.expect(1, "the worker ends: the standard output, which --json needs,");
     assert_eq!(activity.answer(), failure("Interrupted"));
+    ended(worker).expect(1, "the worker ends: the standard output, which --json needs,");
     assert!(activity.said.try_recv().is_err(), "another shard was taken");
 }
 
@@ -256,9 +259,8 @@ fn a_worker_that_may_not_send_heartbeats_ends_with_its_shard() {
     let whole = || shard(&name, 0, items(0..10_000).len());
     let activity = Activity::new([whole(), whole()]);
     let worker = start(&folder, &activity, 10, "--heartbeat 1s");
-    let ended = Run::from(worker.wait_with_output().unwrap());
-    ended.expect(1, "the worker ends: heartbeats are refused: AccessDeniedException");
     assert_eq!(activity.answer(), failure("Stopped"));
+    ended(worker).expect(1, "the worker ends: heartbeats are refused: AccessDeniedException");
     assert!(activity.said.try_recv().is_err(), "another shard was taken");
 }
 
@@ -354,9 +356,9 @@ fn a_shard_whose_last_bad_line_cannot_be_put_fails_as_dead_letters_and_keeps_its
     let activity = Activity::new([of_run]);
     let arguments = "--keep-going 5 --dead-letters s3://b/dead/ --checkpoints s3://b/checkpoints/";
     let mut worker = command(&folder, &activity, 1_000_000, arguments);
-    let worker = worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).output();
-    Run::from(worker.unwrap()).expect(1, "the worker ends: AccessDenied");
+    let worker = worker.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).spawn().unwrap();
     assert_eq!(activity.answer(), failure("DeadLetters"));
+    ended(worker).expect(1, "the worker ends: AccessDenied");
     assert_eq!(bucket.objects("checkpoints/").len(), 1);
 }
 
@@ -451,12 +453,21 @@ fn a_shard_at_its_deadline_is_given_back_and_goes_on_behind_its_checkpoint() {
     assert_eq!(activity.answer(), failure("Interrupted"));
     served.table.set_capacity(Capacity::unlimited());
     let counts = std::iter::repeat_with(|| activity.answer())
-        .inspect(|answer| assert!(answer.0 == "SendTaskSuccess" || *answer == failure("Interrupted"), "{answer:?}"))
+        .inspect(|answer| {
+            assert!(
+                answer.0 == "SendTaskSuccess" || *answer == failure("Interrupted"),
+                "{answer:?}"
+            )
+        })
         .find_map(|(operation, counts)| (operation == "SendTaskSuccess").then_some(counts));
     let counts = counts.unwrap();
     let count = |name: &str| counts[name].as_u64().unwrap();
     assert!(count("settled_before") > 0, "{counts}");
-    assert_eq!(count("settled_before") + count("delivered"), u64::from(ITEMS), "{counts}");
+    assert_eq!(
+        count("settled_before") + count("delivered"),
+        u64::from(ITEMS),
+        "{counts}"
+    );
     terminate(worker).expect(130, "the deadline was reached");
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
 }
@@ -468,7 +479,12 @@ fn a_shard_with_a_checkpoint_has_the_execution_that_hands_it_out() {
     folder.write("a.jsonl", items(0..2));
     let end = items(0..2).len();
     let activity = Activity::new([shard("a.jsonl", 0, end), shard_of_run("a.jsonl", 0, end)]);
-    let worker = start(&folder, &activity, 1_000_000, "--dead-letters dead --checkpoints checkpoints");
+    let worker = start(
+        &folder,
+        &activity,
+        1_000_000,
+        "--dead-letters dead --checkpoints checkpoints",
+    );
     assert_eq!(activity.answer(), failure("NoShard"));
     assert_eq!(activity.answer().1["delivered"], 2);
     terminate(worker).expect(130, "with --checkpoints a shard needs execution");
