@@ -30,7 +30,7 @@ pub(super) async fn whole_with_writes(
     let writes = if deletes {
         Writes::deletes(needed(key)?)
     } else {
-        puts(key, common)?
+        Writes::puts(as_needed(key, common)?)
     };
     let (command, console) = (if deletes { "delete" } else { "load" }, common.output.console());
     let (items, settings) = items(arguments, writes.clone(), common.keeps_text(), &console)?;
@@ -76,7 +76,8 @@ where
     let expressions = Arc::new(expressions(key.clone())?);
     let console = common.output.console();
     let keeps_text = common.keeps_text() || condition.failed.is_some();
-    let (items, mut settings) = items(arguments, puts(key.clone(), common)?, keeps_text, &console)?;
+    let writes = Writes::whole(as_needed(key.clone(), common)?, expressions.change.purpose());
+    let (items, mut settings) = items(arguments, writes, keeps_text, &console)?;
     settings.extend(condition.settings());
     settings.extend(more);
     let items = Arc::new(items);
@@ -97,8 +98,8 @@ pub(super) fn needed(key: Option<Key>) -> Result<Key, Failure> {
 }
 
 /// Only a delivery can do without the key, which the service knows.
-fn puts(key: Option<Key>, common: &Common) -> Result<Writes, Failure> {
-    Ok(Writes::puts(if common.dry_run { Some(needed(key)?) } else { key }))
+fn as_needed(key: Option<Key>, common: &Common) -> Result<Option<Key>, Failure> {
+    if common.dry_run { needed(key).map(Some) } else { Ok(key) }
 }
 
 /// How the inputs are read, and the settings that identify that.

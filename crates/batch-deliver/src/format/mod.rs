@@ -11,7 +11,7 @@ mod table;
 mod text;
 
 pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
-pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Typing, Writes, comparable};
+pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable};
 #[cfg(feature = "s3")]
 pub(crate) use self::messages::Keys;
 #[cfg(feature = "put")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aws_batch_delivery::targets::dynamo::ItemWrite;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
-use crate::format::{Item, Key};
+use crate::format::{Item, Key, Purpose};
 use crate::source::{Flaw, Format, Record, Records, placeholders};
 
 /// What a write does with its item.
@@ -18,6 +18,16 @@ pub(crate) enum Change {
     Update(Key, String),
     /// Deletes the item with this key.
     Delete(Key),
+}
+
+impl Change {
+    pub(crate) fn purpose(&self) -> Purpose {
+        match self {
+            Self::Put => Purpose::Put,
+            Self::Update(..) => Purpose::Update,
+            Self::Delete(_) => Purpose::Delete,
+        }
+    }
 }
 
 /// How an item becomes a write.

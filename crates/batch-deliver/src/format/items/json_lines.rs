@@ -8,7 +8,7 @@ use super::Item;
 use super::envelope::{Record, record};
 use super::json::Json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
-use super::write::Writes;
+use super::write::{Purpose, Writes};
 use crate::format::container::Container;
 use crate::format::document::Members;
 use crate::format::one_per_line::{OnePerLine, Parse};
@@ -25,7 +25,7 @@ pub(crate) enum Typing {
     Typed,
 }
 
-/// Items to be put, or to be deleted, from JSON lines.
+/// Items from JSON lines.
 pub(crate) struct JsonItems {
     /// The table's name, if it is known.
     pub(crate) table: Option<String>,
@@ -102,13 +102,13 @@ impl Parse<WriteRequest> for ItemLine {
         if self.typing == Typing::Plain {
             return self.writes.of(line);
         }
-        let deletes = self.writes.is_delete();
-        match record(line, self.writes.key())? {
-            Record::Changed(_) | Record::Removed(_) if deletes => Err(Flaw::new(CHANGE)),
-            Record::Put(_) if deletes => Err(Flaw::new(PUT)),
-            Record::Key(_) if !deletes => Err(Flaw::new(KEY)),
-            Record::Item(item) | Record::Put(item) | Record::Changed(item) => self.writes.of(self.item(item)?),
-            Record::Key(key) | Record::Delete(key) | Record::Removed(key) => self.writes.delete_key(self.item(key)?),
+        match (record(line, self.writes.key())?, self.writes.purpose()) {
+            (Record::Changed(_) | Record::Removed(_), Purpose::Delete) => Err(Flaw::new(CHANGE)),
+            (Record::Put(_), Purpose::Delete) => Err(Flaw::new(PUT)),
+            (Record::Key(_), Purpose::Put) => Err(Flaw::new(KEY)),
+            (Record::Delete(_) | Record::Removed(_), Purpose::Update) => Err(Flaw::new(DELETION)),
+            (Record::Item(item) | Record::Put(item) | Record::Changed(item), _) => self.writes.of(self.item(item)?),
+            (Record::Key(key) | Record::Delete(key) | Record::Removed(key), _) => self.writes.of_key(self.item(key)?),
         }
     }
 }
@@ -121,6 +121,9 @@ const PUT: &str = "this is a request to put an item, and not to delete it: `batc
 
 const KEY: &str = "this is a key alone, which would replace the item: `batch-deliver delete` deletes the items with these keys, and \
                    `jq -c .Key FILE` makes lines that can be loaded";
+
+const DELETION: &str =
+    "this is the deletion of an item, which an update would create again: `batch-deliver load` repeats the deletions";
 
 #[cfg(test)]
 mod tests {

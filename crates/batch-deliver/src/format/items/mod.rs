@@ -19,7 +19,7 @@ pub(crate) use self::json_lines::{JsonItems, Typing};
 pub(crate) use self::key::{Key, KeyType};
 pub(crate) use self::typed::comparable;
 pub(super) use self::typed::{of_cell, to_json, type_of};
-pub(crate) use self::write::Writes;
+pub(crate) use self::write::{Purpose, Writes};
 pub(crate) use self::written::ItemFormat;
 
 /// Attributes by their names.

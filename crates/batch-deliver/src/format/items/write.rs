@@ -6,24 +6,44 @@ use super::Item;
 use super::key::Key;
 use crate::source::Flaw;
 
+/// What is done with items. It decides which records of an input are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Put,
+    Update,
+    Delete,
+}
+
 /// Makes writes from items.
 #[derive(Debug, Clone)]
 pub(crate) struct Writes {
     key: Option<Key>,
-    deletes: bool,
+    purpose: Purpose,
+    /// Whether only the key of an item is kept.
+    keeps_key_only: bool,
 }
 
 impl Writes {
     /// Puts items. If the key is known, each item is checked for it.
     pub(crate) fn puts(key: Option<Key>) -> Self {
-        Self { key, deletes: false }
+        Self::whole(key, Purpose::Put)
+    }
+
+    /// Keeps items whole, because expressions may name any of their attributes.
+    pub(crate) fn whole(key: Option<Key>, purpose: Purpose) -> Self {
+        Self {
+            key,
+            purpose,
+            keeps_key_only: false,
+        }
     }
 
     /// Deletes the items with these keys; all other attributes are ignored.
     pub(crate) fn deletes(key: Key) -> Self {
         Self {
             key: Some(key),
-            deletes: true,
+            purpose: Purpose::Delete,
+            keeps_key_only: true,
         }
     }
 
@@ -32,14 +52,13 @@ impl Writes {
         self.key.as_ref()
     }
 
-    /// Whether items are deleted.
-    pub(crate) fn is_delete(&self) -> bool {
-        self.deletes
+    pub(crate) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// The write of an item.
     pub(crate) fn of(&self, item: Item) -> Result<WriteRequest, Flaw> {
-        if self.deletes {
+        if self.keeps_key_only {
             return self.delete(item);
         }
         if let Some(key) = &self.key {
@@ -50,8 +69,8 @@ impl Writes {
         Ok(WriteRequest::builder().put_request(put).build())
     }
 
-    /// The deletion of the item with this key. The key of another table may have the attributes of this one among others.
-    pub(crate) fn delete_key(&self, key: Item) -> Result<WriteRequest, Flaw> {
+    /// The write of the item with this key, as its deletion. The key of another table may have the attributes of this one among others.
+    pub(crate) fn of_key(&self, key: Item) -> Result<WriteRequest, Flaw> {
         match &self.key {
             Some(own) if key.keys().any(|name| !own.has(name)) => Err(Flaw::new(format!(
                 "this is a key of another table: that of this table is {own}"

@@ -289,3 +289,46 @@ fn a_change_whose_new_image_is_no_item_is_a_flaw() {
         load(&[("a", line.as_bytes())], "a").said(1, "the NewImage of this change is no item");
     }
 }
+
+#[test]
+fn changes_and_puts_are_not_deleted_with_a_condition_either() {
+    let change = "{\"Metadata\":{},\"Keys\":{\"id\":{\"S\":\"a\"}},\"NewImage\":{\"id\":{\"S\":\"a\"}}}";
+    let put = "{\"PutRequest\":{\"Item\":{\"id\":{\"S\":\"a\"}}}}";
+    let key = "{\"Key\":{\"id\":{\"S\":\"a\"}}}";
+    let delete = "{\"DeleteRequest\":{\"Key\":{\"id\":{\"S\":\"a\"}}}}";
+    for condition in ["--condition attribute_exists(id)", "--failed failed"] {
+        let arguments = format!("--dry-run --key id {condition} a");
+        let deletion = |line: &str| run("delete", &[("a", line.as_bytes())], &arguments);
+        deletion(change).said(
+            1,
+            "a:1: this is a change of an item, and which items to delete is not clear",
+        );
+        deletion(put).said(1, "a:1: this is a request to put an item");
+        deletion(key).said(0, "1 good line");
+        deletion(delete).said(0, "1 good line");
+    }
+}
+
+#[test]
+fn an_update_of_a_deletion_is_a_flaw_and_of_a_key_alone_is_not() {
+    let update = |line: &str| {
+        let arguments = "--dry-run --key id --set seen=:yes --value :yes=true a";
+        run("update", &[("a", line.as_bytes())], arguments)
+    };
+    for deletion in [
+        "{\"Metadata\":{},\"Keys\":{\"id\":{\"S\":\"a\"}},\"OldImage\":{\"id\":{\"S\":\"a\"}}}",
+        "{\"DeleteRequest\":{\"Key\":{\"id\":{\"S\":\"a\"}}}}",
+    ] {
+        update(deletion).said(
+            1,
+            "a:1: this is the deletion of an item, which an update would create again",
+        );
+    }
+    for record in [
+        "{\"Key\":{\"id\":{\"S\":\"a\"}}}",
+        "{\"PutRequest\":{\"Item\":{\"id\":{\"S\":\"a\"}}}}",
+        "{\"id\":\"a\"}",
+    ] {
+        update(record).said(0, "1 good line");
+    }
+}
