@@ -50,6 +50,12 @@ pub(crate) fn has_type(value: &AttributeValue) -> bool {
     map.len() == 1 && map.keys().all(|name| type_of(name).is_some())
 }
 
+/// The same without the case of Data Pipeline, which writes no cells: a member that is named `s` or `m` there is no type.
+fn has_type_in_capitals(value: &AttributeValue) -> bool {
+    let in_capitals = |map: &Item| map.keys().all(|name| TYPES.contains(&name.as_str()));
+    has_type(value) && value.as_m().is_ok_and(in_capitals)
+}
+
 /// The item that is written as DynamoDB JSON, with or without `Item` around it.
 pub(crate) fn untyped(mut item: Item) -> Result<Item, Flaw> {
     if shape(&item) == Shape::Wrapped
@@ -63,11 +69,11 @@ pub(crate) fn untyped(mut item: Item) -> Result<Item, Flaw> {
 /// The value of a cell, which may be written as DynamoDB JSON: `{"S":"a"}`, a list of such values, or a map of them.
 pub(crate) fn of_cell(value: AttributeValue) -> Result<AttributeValue, Flaw> {
     let is_typed = match &value {
-        AttributeValue::L(values) => !values.is_empty() && values.iter().all(has_type),
-        AttributeValue::M(map) => !map.is_empty() && map.values().all(has_type),
+        AttributeValue::L(values) => !values.is_empty() && values.iter().all(has_type_in_capitals),
+        AttributeValue::M(map) => !map.is_empty() && map.values().all(has_type_in_capitals),
         _ => false,
     };
-    if has_type(&value) {
+    if has_type_in_capitals(&value) {
         return Ok(typed(value)?);
     }
     Ok(match value {

@@ -162,3 +162,17 @@ fn booleans_sets_and_cells_of_dynamodb_json_have_their_types() {
     load(&[("a.csv", console.as_bytes())], "a.csv")
         .stored(&[json!({"id": {"S": "a"}, "tags": {"SS": ["x", "y"]}, "n": {"N": "5"}})]);
 }
+
+#[test]
+fn a_json_cell_with_small_names_stays_the_map_that_it_is() {
+    for (cell, stored) in [
+        (r#"{"s":"east"}"#, json!({"M": {"s": {"S": "east"}}})),
+        (r#"{"m":{"x":1}}"#, json!({"M": {"m": {"M": {"x": {"N": "1"}}}}})),
+        (r#"{"a":{"n":"5"}}"#, json!({"M": {"a": {"M": {"n": {"S": "5"}}}}})),
+        (r#"[{"b":"x"}]"#, json!({"L": [{"M": {"b": {"S": "x"}}}]})),
+        (r#"{"a":{"S":"east"}}"#, json!({"M": {"a": {"S": "east"}}})),
+    ] {
+        let text = format!("id\tinfo\n1\t{cell}\n");
+        load(&[("a.tsv", text.as_bytes())], "--types info:JSON a.tsv").stored(&[json!({"id": {"S": "1"}, "info": stored})]);
+    }
+}
