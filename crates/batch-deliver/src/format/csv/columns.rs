@@ -21,6 +21,8 @@ pub(super) struct Columns {
 
 pub(super) struct Column {
     pub(super) name: String,
+    /// The cell in the header, which may have the type as well.
+    header: String,
     pub(super) kind: CellType,
     is_key: bool,
 }
@@ -72,7 +74,8 @@ impl Columns {
 
     /// The types of `--types`, those of the key, or strings.
     fn typed(names: &[String], types: &Types, writes: &Writes) -> Result<Vec<Column>, String> {
-        let (names, own): (Vec<String>, Vec<Option<CellType>>) = with_types(names).into_iter().unzip();
+        let headers = names;
+        let (names, own): (Vec<String>, Vec<Option<CellType>>) = with_types(headers).into_iter().unzip();
         if names.iter().collect::<HashSet<_>>().len() < names.len() || names.iter().any(String::is_empty) {
             return Err("the header has a name twice, or an empty one: each column needs a name of its own".to_owned());
         }
@@ -93,7 +96,7 @@ impl Columns {
                 "the header has no {missing}, which is part of the table's key, but only {names}{advice}"
             ));
         }
-        let columns = names.into_iter().zip(own).map(|(name, own)| {
+        let columns = names.into_iter().zip(own).zip(headers).map(|((name, own), header)| {
             let of_key = key().find(|attribute| attribute.name == name);
             let kind = types
                 .get(&name)
@@ -103,6 +106,7 @@ impl Columns {
                 kind: kind.unwrap_or(CellType::S),
                 is_key: of_key.is_some(),
                 name,
+                header: header.clone(),
             }
         });
         Ok(columns.collect())
@@ -127,7 +131,7 @@ impl Columns {
         let is_header = pairs.all(|(column, (cell, is_quoted))| {
             let cell = cell.strip_prefix(BYTE_ORDER_MARK).unwrap_or(cell);
             let cell = if is_quoted { cell } else { cell.trim_ascii() };
-            cell == column.name.as_bytes()
+            cell == column.name.as_bytes() || cell == column.header.as_bytes()
         });
         if is_header {
             return Err(Flaw::new(self.when_repeated));

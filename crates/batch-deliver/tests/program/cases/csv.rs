@@ -88,6 +88,14 @@ fn a_row_equal_to_the_header_is_a_flaw_also_behind_a_byte_order_mark() {
 }
 
 #[test]
+fn a_header_with_types_that_is_repeated_is_a_flaw() {
+    let rows = b"\"id (S)\",\"name (S)\"\n1,a\n\"id (S)\",\"name (S)\"\n2,b\n";
+    let loaded = load(&[("a.csv", rows)], "--keep-going 1 a.csv");
+    loaded.said(1, "a.csv:3: this row is the header again: leave it out");
+    assert_eq!(loaded.items, [item("1", "a"), item("2", "b")]);
+}
+
+#[test]
 fn an_input_without_rows_is_none() {
     let (full, empty) = (gzip(b"id,name\n1,a\n"), gzip(b""));
     let files: [(&str, &[u8]); 4] = [
@@ -173,6 +181,7 @@ fn a_json_cell_with_small_names_stays_the_map_that_it_is() {
         (r#"{"a":{"S":"east"}}"#, json!({"M": {"a": {"S": "east"}}})),
     ] {
         let text = format!("id\tinfo\n1\t{cell}\n");
-        load(&[("a.tsv", text.as_bytes())], "--types info:JSON a.tsv").stored(&[json!({"id": {"S": "1"}, "info": stored})]);
+        load(&[("a.tsv", text.as_bytes())], "--types info:JSON a.tsv")
+            .stored(&[json!({"id": {"S": "1"}, "info": stored})]);
     }
 }
