@@ -69,10 +69,11 @@ pub(crate) struct Rows {
 
 impl From<&Rows> for CsvOptions {
     fn from(rows: &Rows) -> Self {
+        let trimmed = |names: &Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect();
         Self {
             types: rows.types.clone(),
             delimiter: rows.delimiter,
-            header: rows.header.clone(),
+            header: rows.header.as_ref().map(trimmed),
             quote: rows.quote,
             escape: rows.escape,
             null: rows.null.clone(),
@@ -130,6 +131,15 @@ pub(super) fn group(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spaces_around_the_names_of_a_header_are_no_part_of_them() {
+        let rows = Rows {
+            header: Some(["id", " name "].map(ToOwned::to_owned).to_vec()),
+            ..Rows::default()
+        };
+        assert_eq!(CsvOptions::from(&rows).header.unwrap(), ["id", "name"]);
+    }
 
     #[test]
     fn a_name_is_one_that_a_table_may_have() {
