@@ -24,12 +24,13 @@ pub(super) enum Record {
 }
 
 /// Members of a change, in incremental exports and in streams.
-const OF_CHANGES: [&str; 8] = [
+const OF_CHANGES: [&str; 9] = [
     "Metadata",
     "Keys",
     "OldImage",
     "NewImage",
     "ApproximateCreationDateTime",
+    "ApproximateCreationDateTimePrecision",
     "SequenceNumber",
     "SizeBytes",
     "StreamViewType",
@@ -223,6 +224,23 @@ mod tests {
         ] {
             assert_eq!(said(text), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn a_change_from_a_kinesis_stream_is_repeated() {
+        let record = |event: &str, images: &str| {
+            format!(
+                r#"{{"awsRegion":"us-east-1","eventID":"e","eventName":"{event}","userIdentity":null,
+                "recordFormat":"application/json","tableName":"films","dynamodb":{{"ApproximateCreationDateTime":1,
+                "ApproximateCreationDateTimePrecision":"MICROSECOND","Keys":{{"id":{{"S":"a"}}}},{images}"SizeBytes":9}},
+                "eventSource":"aws:dynamodb"}}"#
+            )
+        };
+        let item = read(r#"{"id":{"S":"a"}}"#);
+        let insert = record("INSERT", r#""NewImage":{"id":{"S":"a"}},"#);
+        assert_eq!(said(&insert), Ok(Record::Changed(item.clone())));
+        let remove = record("REMOVE", r#""OldImage":{"id":{"S":"a"}},"#);
+        assert_eq!(said(&remove), Ok(Record::Removed(item)));
     }
 
     #[test]
