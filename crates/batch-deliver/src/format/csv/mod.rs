@@ -171,9 +171,7 @@ impl Records<WriteRequest> for Rows {
         let entry = item.and_then(|item| self.writes.of(item));
         let text = match &entry {
             Ok(_) => text,
-            Err(_) => raw
-                .filter(|_| self.keeps_text)
-                .map(|row| Box::from(row.trim_ascii_end())),
+            Err(_) => raw.filter(|_| self.keeps_text).map(Box::from),
         };
         Ok(Some(Record {
             line,

@@ -275,3 +275,12 @@ fn bad_rows_are_kept_below_their_header() {
         .run("load --simulate 1000000 --table items --key id:S --dead-letter again dead.bad")
         .expect(0, "2 delivered");
 }
+
+#[test]
+fn a_bad_row_of_tsv_keeps_its_empty_cells() {
+    let folder = Folder::new();
+    folder.write("a.tsv", "id\tn\tnote\r\n1\t2\tx\r\n\t\t\r\n3\ty\t\r\n");
+    let load = "load --simulate 1000000 --table items --key id:N --types n:N --dead-letter dead --keep-going 2";
+    folder.run(&format!("{load} a.tsv")).expect(1, "2 bad lines");
+    assert_eq!(folder.read("dead.bad"), "id\tn\tnote\n\t\t\n3\ty\t\n");
+}
