@@ -46,7 +46,7 @@ impl Format<WriteRequest> for TableItems {
         let line_end = line_end(&start).unwrap_or(b'\n');
         let input = Box::new(Cursor::new(start).chain(input));
         match delimiter {
-            Some(delimiter) => self.csv.open(input, name, delimiter, line_end),
+            Some(delimiter) => self.csv.open(input, delimiter, line_end),
             None => self.json.open(input, name),
         }
     }

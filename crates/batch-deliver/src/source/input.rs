@@ -29,7 +29,7 @@ pub(crate) struct Input {
     /// The name in messages.
     pub(crate) name: String,
     pub(crate) storage: InputStorage,
-    /// The stored size in bytes, if it is known.
+    /// The stored size in bytes; `None` if it is not known, as of the standard input or another pipe.
     pub(crate) bytes: Option<u64>,
     /// The part that is read, if not all of it: lines of an input that is not compressed.
     pub(crate) part: Option<Part>,

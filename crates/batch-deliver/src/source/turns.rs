@@ -119,6 +119,8 @@ pub(crate) struct Turns<E> {
 struct Open<E> {
     input: usize,
     name: String,
+    /// Whether it is a stream whose records arrive over time. A file and an object never block for long.
+    may_be_slow: bool,
     line: u64,
     records: Box<dyn Records<E>>,
     checksums: Option<Checksums>,
@@ -212,7 +214,7 @@ impl<E> Turns<E> {
     /// Whether the next record can be read without waiting for its input.
     pub(crate) fn is_ready(&self) -> bool {
         let next = self.open.get(self.turn).or(self.open.first());
-        next.is_some_and(|open| open.records.is_ready())
+        next.is_some_and(|open| !open.may_be_slow || open.records.is_ready())
     }
 
     /// Replaces the input whose turn it is, which has ended.
@@ -225,6 +227,7 @@ impl<E> Turns<E> {
     }
 
     fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
+        let may_be_slow = input.bytes.is_none();
         let checksums = self.has_checksums.then(Checksums::new);
         let records = input.open(&self.read_bytes).and_then(|content| {
             let content = match &checksums {
@@ -240,6 +243,7 @@ impl<E> Turns<E> {
             Ok(records) => Ok(Open {
                 input: number,
                 name: input.name,
+                may_be_slow,
                 line: 0,
                 records,
                 checksums,

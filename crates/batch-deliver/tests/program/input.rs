@@ -1,7 +1,11 @@
 //! What the program reads.
 
+#[cfg(unix)]
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+#[cfg(unix)]
+use std::process::Command;
+use std::process::{Child, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -184,13 +188,35 @@ fn what_comes_slowly_is_delivered_as_it_comes() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut input = child.stdin.take().unwrap();
-        input.write_all(first.as_bytes()).unwrap();
-        let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        assert!(events.any(|event| event.contains("\"delivered\":1,")), "{first}");
-        input.write_all(second.as_bytes()).unwrap();
-        drop(input);
-        assert!(events.last().unwrap().contains("\"delivered\":2,"));
-        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let input = child.stdin.take().unwrap();
+        is_delivered_as_it_comes(child, input, first, second);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn rows_of_a_named_pipe_are_delivered_as_they_come() {
+    let folder = Folder::new();
+    let pipe = folder.path("rows.csv");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let child = folder
+        .command("load --simulate 1000000 --table items --key id:N --json --every 5ms --deadline 60s rows.csv")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let input = OpenOptions::new().write(true).open(&pipe).unwrap();
+    is_delivered_as_it_comes(child, input, "id,name\n1,a\n", "2,b\n");
+}
+
+/// That the first record has been delivered before the second one is written.
+#[track_caller]
+fn is_delivered_as_it_comes(mut child: Child, mut input: impl Write, first: &str, second: &str) {
+    input.write_all(first.as_bytes()).unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(events.any(|event| event.contains("\"delivered\":1,")), "{first}");
+    input.write_all(second.as_bytes()).unwrap();
+    drop(input);
+    assert!(events.last().unwrap().contains("\"delivered\":2,"));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

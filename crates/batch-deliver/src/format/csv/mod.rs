@@ -24,7 +24,7 @@ use self::reader::{Row, RowReader};
 use self::scan::Cells;
 use super::items::{Item, Json, Writes, to_json};
 use crate::console::Console;
-use crate::source::{Flaw, Record, Records, STANDARD_INPUT};
+use crate::source::{Flaw, Record, Records};
 
 /// Items from rows. An empty cell is left out of its item.
 pub(crate) struct CsvItems {
@@ -41,7 +41,6 @@ impl CsvItems {
     pub(crate) fn open(
         &self,
         input: Box<dyn Read + Send>,
-        name: &str,
         delimiter: u8,
         line_end: u8,
     ) -> io::Result<Box<dyn Records<WriteRequest>>> {
@@ -78,7 +77,6 @@ impl CsvItems {
             json: Json::default(),
             writes: self.writes.clone(),
             keeps_text: self.keeps_text,
-            may_be_slow: name == STANDARD_INPUT,
         }))
     }
 
@@ -119,8 +117,6 @@ struct Rows {
     json: Json,
     writes: Writes,
     keeps_text: bool,
-    /// Whether the input is a stream whose rows arrive over time.
-    may_be_slow: bool,
 }
 
 /// Makes items from the cells of rows.
@@ -180,9 +176,8 @@ impl Records<WriteRequest> for Rows {
         }))
     }
 
-    /// A file never blocks for long.
     fn is_ready(&self) -> bool {
-        !self.may_be_slow || self.reader.is_ready()
+        self.reader.is_ready()
     }
 
     fn header(&self) -> Option<&[u8]> {
@@ -208,7 +203,7 @@ mod tests {
             printed: Arc::default(),
         };
         let text = io::Cursor::new(text.as_bytes().to_vec());
-        let mut rows = items.open(Box::new(text), "a.csv", b',', b'\n')?;
+        let mut rows = items.open(Box::new(text), b',', b'\n')?;
         let mut read = Vec::new();
         while let Some(Record { line, entry, .. }) = rows.next(true)? {
             let item = entry.unwrap().map(|entry| entry.put_request.unwrap().item);
