@@ -60,8 +60,8 @@ struct Decoded<R> {
 impl<R: Read> Decoded<R> {
     fn decode(&mut self) -> io::Result<()> {
         if self.start == self.end && !self.at_end {
-            self.start = 0;
-            self.end = self.input.read(&mut self.encoded)?;
+            let read = self.input.read(&mut self.encoded)?;
+            (self.start, self.end) = (0, read);
             self.at_end = self.end == 0;
         }
         let encoded = &self.encoded[self.start..self.end];
@@ -126,6 +126,26 @@ mod tests {
         assert_eq!(read(marked.clone().into_bytes(), Some("latin1")).unwrap(), marked);
         let long = b"\xDF".repeat(100_000);
         assert_eq!(read(long, Some("windows-1252")).unwrap(), "\u{df}".repeat(100_000));
+    }
+
+    #[test]
+    fn an_interrupted_read_of_a_decoded_input_repeats_nothing() {
+        struct Interrupted(bool);
+        impl Read for Interrupted {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                if std::mem::replace(&mut self.0, true) {
+                    return Ok(0);
+                }
+                Err(io::ErrorKind::Interrupted.into())
+            }
+        }
+        let input = Cursor::new(b"a\xDF\n")
+            .chain(Interrupted(false))
+            .chain(Cursor::new(b"b\n"));
+        let mut text = String::new();
+        let mut decoded = decoded(Box::new(input), Encoding::for_label(b"latin1")).unwrap();
+        decoded.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a\u{df}\nb\n");
     }
 
     #[test]
