@@ -1,7 +1,7 @@
 //! One input: where it is stored, and how it is opened.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, stdin};
+use std::io::{self, ErrorKind, Read, stdin};
 use std::path::{Path, PathBuf};
 
 use encoding_rs::Encoding;
@@ -9,6 +9,7 @@ use encoding_rs::Encoding;
 use super::checksums::checksum_before;
 use super::compression::{is_compressed, unpacked};
 use super::counts::ReadBytes;
+use super::file::StoredFile;
 use super::names::{near_path, near_words};
 #[cfg(feature = "s3")]
 use super::object::Object;
@@ -153,13 +154,7 @@ impl Input {
     pub(super) fn open(&self, counters: &ReadBytes) -> io::Result<Box<dyn Read + Send>> {
         let from = self.part.map_or(0, Part::read_from);
         let stored: Box<dyn Read + Send> = match &self.storage {
-            InputStorage::File(path) => {
-                let mut file = File::open(path)?;
-                if from > 0 {
-                    file.seek(SeekFrom::Start(from))?;
-                }
-                Box::new(file)
-            }
+            InputStorage::File(path) => Box::new(StoredFile::open_at(path, from)?),
             InputStorage::Standard => Box::new(stdin()),
             #[cfg(feature = "s3")]
             InputStorage::Object(object) => Box::new(object.open_at(from)),

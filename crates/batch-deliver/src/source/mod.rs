@@ -6,6 +6,7 @@ mod compression;
 mod counts;
 mod encoding;
 mod export;
+mod file;
 mod gzip;
 mod input;
 #[cfg(feature = "s3")]
