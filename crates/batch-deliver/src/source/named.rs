@@ -7,7 +7,7 @@ use super::export::{self, DataFiles};
 use super::input::{Input, InputStorage, STANDARD_INPUT};
 #[cfg(feature = "s3")]
 use super::listing;
-use super::names::{SCHEME, WILDCARDS};
+use super::names::{SCHEME, WILDCARDS, names_hidden};
 use crate::connection::Connection;
 use crate::console::{grouped, size};
 use crate::outcome::Failure;
@@ -105,7 +105,7 @@ fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         let path = path.map_err(|error| wrong(format!("{pattern} cannot be searched: {error}")))?;
-        if !path.is_dir() {
+        if !path.is_dir() && names_hidden(pattern, &path) {
             files.push(Input::file(&path)?);
         }
     }
@@ -190,6 +190,32 @@ mod tests {
         assert!(names(&["-", "-"]).unwrap_err().contains("only once"));
         let of_folder = names(&[&folder.path().display().to_string()]).unwrap_err();
         assert!(of_folder.contains("name the files in it"), "{of_folder}");
+    }
+
+    #[test]
+    fn a_pattern_matches_no_hidden_file_unless_it_names_the_dot() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "a.jsonl",
+            ".b.jsonl",
+            ".DS_Store",
+            "c/d.jsonl",
+            ".c/.e.jsonl",
+            ".c/f.jsonl",
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "{}").unwrap();
+        }
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        assert_eq!(names(&[&path("*")]).unwrap(), [path("a.jsonl")]);
+        assert!(names(&[&path("?b.jsonl")]).unwrap_err().contains("no file matches"));
+        assert_eq!(names(&[&path(".b*")]).unwrap(), [path(".b.jsonl")]);
+        assert_eq!(names(&[&path(".c/*")]).unwrap(), [path(".c/f.jsonl")]);
+        assert_eq!(
+            names(&[&path("**/*.jsonl")]).unwrap(),
+            [path("a.jsonl"), path("c/d.jsonl")]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Names of files and objects: what a name stands for, and which names are near one that does not exist.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use glob::{MatchOptions, Pattern};
 
@@ -11,11 +11,11 @@ pub(crate) const SCHEME: &str = "s3://";
 /// Characters that make a name a pattern.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
-/// A star does not match a slash, as with files.
+/// A star does not match a slash, as with files, and no dot at the beginning of a name, as in a shell.
 pub(super) const IN_A_FOLDER: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
-    require_literal_leading_dot: false,
+    require_literal_leading_dot: true,
 };
 
 /// Whether an argument names this object. Without a slash at its end and without wildcards, a name is that of one object, so
@@ -24,6 +24,17 @@ pub(crate) fn names(argument: &str, object: &str) -> bool {
     argument == object
         || argument.ends_with('/') && object.starts_with(argument)
         || Pattern::new(argument).is_ok_and(|pattern| pattern.matches_with(object, IN_A_FOLDER))
+}
+
+/// Whether each hidden file or folder of a path that matches has a part of the pattern that begins with a dot, too, as in a shell.
+/// The option of `glob` for it drops those as well that are named so, and panics at names that are not UTF-8.
+pub(super) fn names_hidden(pattern: &str, path: &Path) -> bool {
+    let of_pattern = || pattern.split(is_separator).filter(|part| part.starts_with('.'));
+    let is_named = |name: &str| of_pattern().any(|part| Pattern::new(part).is_ok_and(|part| part.matches(name)));
+    path.iter().all(|name| {
+        let name = name.to_string_lossy();
+        !name.starts_with('.') || is_named(&name)
+    })
 }
 
 /// The bucket and the key of a name without its scheme. The key of all objects is empty.
@@ -129,6 +140,8 @@ mod tests {
                 vec!["s3://b/a", "s3://b/a.b"],
                 vec!["s3://b/a/b", "s3://b/A"],
             ),
+            ("s3://b/*", vec!["s3://b/a"], vec!["s3://b/.a", "s3://b/a/b"]),
+            ("s3://b/.*", vec!["s3://b/.a"], vec!["s3://b/a"]),
             ("s3://b/[a]", vec!["s3://b/[a]", "s3://b/a"], vec!["s3://b/b"]),
             ("s3://b/", vec!["s3://b/a", "s3://b/a/b"], vec!["s3://bb/a"]),
         ] {
