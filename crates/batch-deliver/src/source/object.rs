@@ -123,7 +123,8 @@ impl Object {
 
     /// One request for a part. The outer error may pass; the inner one ends the reading.
     async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, Unread>, NotNow> {
-        let range = format!("bytes={from}-{}", (from + bytes).min(self.bytes).saturating_sub(1));
+        let end = (from + bytes).min(self.bytes);
+        let range = format!("bytes={from}-{}", end.saturating_sub(1));
         let get = self
             .client
             .get_object()
@@ -144,8 +145,15 @@ impl Object {
             }
         };
         let body = got.body.collect().await.map(AggregatedBytes::to_vec);
-        body.map(Ok)
-            .map_err(|_| NotNow("its body was cut off in every attempt".to_owned()))
+        let body = body.map_err(|_| NotNow("its body was cut off in every attempt".to_owned()))?;
+        // What is on the way to S3 may not know ranges.
+        let (wanted, given) = (end.saturating_sub(from), body.len());
+        if given as u64 != wanted {
+            return Err(NotNow(format!(
+                "of {wanted} bytes that were asked for, {given} were given"
+            )));
+        }
+        Ok(Ok(body))
     }
 }
 
@@ -171,7 +179,7 @@ fn refused(status: u16, code: Option<&str>, words: String) -> Result<Unread, Not
     }
 }
 
-/// S3 is too busy or has failed, has not answered, or a body was cut off.
+/// S3 is too busy or has failed, has not answered, or a body was cut off or is another one.
 struct NotNow(String);
 
 /// Why a part was not read.
@@ -237,18 +245,18 @@ impl Read for Parts {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io::Write;
     use std::net::TcpListener;
-    use std::thread;
+    use std::thread::{self, JoinHandle};
 
     use aws_sdk_s3::config::retry::RetryConfig;
     use aws_sdk_s3::config::{BehaviorVersion, Config, Credentials, Region};
 
     use super::*;
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_request_that_has_no_answer_is_made_again() {
+    /// A client of a server that gives these answers, each on a connection of its own; an empty one is none.
+    pub(in crate::source) fn answering(answers: &[&'static str]) -> (Client, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
@@ -257,18 +265,37 @@ mod tests {
             .endpoint_url(format!("http://{}", listener.local_addr().unwrap()))
             .retry_config(RetryConfig::disabled())
             .force_path_style(true);
+        let answers = answers.to_vec();
         let server = thread::spawn(move || {
-            drop(listener.accept().unwrap());
-            let (mut connection, _) = listener.accept().unwrap();
-            let (mut request, mut more) = (Vec::new(), [0; 1_024]);
-            while !request.ends_with(b"\r\n\r\n") {
-                let read = connection.read(&mut more).unwrap();
-                request.extend(&more[..read]);
+            for answer in answers {
+                let (mut connection, _) = listener.accept().unwrap();
+                let (mut request, mut more) = (Vec::new(), [0; 1_024]);
+                while !answer.is_empty() && !request.ends_with(b"\r\n\r\n") {
+                    let read = connection.read(&mut more).unwrap();
+                    request.extend(&more[..read]);
+                }
+                connection.write_all(answer.as_bytes()).unwrap();
             }
-            let answer = "HTTP/1.1 206 Partial Content\r\ncontent-length: 3\r\nconnection: close\r\n\r\nabc";
-            connection.write_all(answer.as_bytes()).unwrap();
         });
-        let object = Object::new(&Client::from_conf(config.build()), "b", "key", 3, "\"tag\"");
+        (Client::from_conf(config.build()), server)
+    }
+
+    const WHOLE: &str = "HTTP/1.1 206 Partial Content\r\ncontent-length: 3\r\nconnection: close\r\n\r\nabc";
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_request_that_has_no_answer_is_made_again() {
+        let (client, server) = answering(&["", WHOLE]);
+        let object = Object::new(&client, "b", "key", 3, "\"tag\"");
+        assert_eq!(object.text().await.unwrap(), "abc");
+        server.join().unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_part_of_another_length_is_asked_for_again() {
+        let short = "HTTP/1.1 206 Partial Content\r\ncontent-length: 2\r\nconnection: close\r\n\r\nab";
+        let long = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nabcde";
+        let (client, server) = answering(&[short, long, WHOLE]);
+        let object = Object::new(&client, "b", "key", 3, "\"tag\"");
         assert_eq!(object.text().await.unwrap(), "abc");
         server.join().unwrap();
     }
