@@ -63,10 +63,17 @@ impl<'a> Bucket<'a> {
         }
     }
 
-    /// The object with this key. It is the first of those that begin so.
+    /// The object with this key. It is the first of those that begin so, which may be behind empty pages.
     async fn object(&self, key: &str) -> Result<Option<Object>, Failure> {
-        let page = self.page(self.list(key), key).await?;
-        Ok(page.into_iter().find(|object| object.key == key))
+        let mut pages = self.list(key).into_paginator().send();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| self.unlisted(key, &error))?;
+            if !page.contents().is_empty() {
+                let mut objects = page.contents().iter().filter_map(|object| self.listed(object));
+                return Ok(objects.find(|object| object.key == key));
+            }
+        }
+        Ok(None)
     }
 
     /// The objects of a folder, or the data files if it is an export.
@@ -116,16 +123,6 @@ impl<'a> Bucket<'a> {
 
     fn list(&self, prefix: &str) -> ListObjectsV2FluentBuilder {
         self.client.list_objects_v2().bucket(self.name).prefix(prefix)
-    }
-
-    /// The objects of the first page.
-    async fn page(&self, list: ListObjectsV2FluentBuilder, prefix: &str) -> Result<Vec<Object>, Failure> {
-        let page = list.send().await.map_err(|error| self.unlisted(prefix, &error))?;
-        Ok(page
-            .contents()
-            .iter()
-            .filter_map(|object| self.listed(object))
-            .collect())
     }
 
     fn listed(&self, object: &types::Object) -> Option<Object> {
@@ -252,4 +249,29 @@ fn plain(key: &str) -> String {
         }
     }
     parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::object::tests::answering;
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_object_behind_an_empty_page_is_found() {
+        let page = |content: &str| {
+            let list = format!("<ListBucketResult>{content}</ListBucketResult>");
+            let length = list.len();
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{list}");
+            &*answer.leak()
+        };
+        let empty = page("<IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>");
+        let full =
+            page("<Contents><Key>a</Key><Size>1</Size><ETag>t</ETag></Contents><Contents><Key>ab</Key></Contents>");
+        let (client, server) = answering(&[empty, full, full]);
+        let bucket = Bucket { client, name: "b" };
+        assert_eq!(bucket.object("a").await.unwrap().unwrap().bytes, 1);
+        // The first of those that begin so is another one.
+        assert!(bucket.object("a/b").await.unwrap().is_none());
+        server.join().unwrap();
+    }
 }
