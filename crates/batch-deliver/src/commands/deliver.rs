@@ -10,6 +10,7 @@ use crate::console::{Console, grouped, print_warnings};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
+use crate::progress::Summary;
 use crate::sink::{Access, Destination, PaceOptions, Settings, Target};
 use crate::source::{Format, Input, Order, described, named};
 use crate::stop::Stop;
@@ -65,7 +66,11 @@ pub(super) async fn deliver_after<T: Target>(
         is_repeated: false,
     };
     let round = Round { inputs, settled, kept };
-    job.deliver(round).await.print(&job.console)
+    let summary = Summary {
+        is_decoded: common.encoding.is_some(),
+        ..job.deliver(round).await
+    };
+    summary.print(&job.console)
 }
 
 /// The part of the inputs that this process reads.

@@ -97,6 +97,7 @@ impl<T: Target> Delivering<'_, T> {
         let journal = settling.journal.as_ref();
         let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
         Summary {
+            is_decoded: false,
             destination: self.destination.name.clone(),
             report,
             ended: ended.map(|ended| *ended),

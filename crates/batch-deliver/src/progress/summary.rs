@@ -27,6 +27,8 @@ pub(crate) struct Summary {
     pub(crate) bad_lines: BadLines,
     pub(crate) resumes: Option<Location>,
     pub(crate) simulated: Option<Arc<Simulated>>,
+    /// Whether an encoding was given for the inputs, which is not that of what is kept of them.
+    pub(crate) is_decoded: bool,
 }
 
 impl Summary {
@@ -140,7 +142,12 @@ impl Summary {
         } = &entries;
         if *letters > 0 {
             let letters = counted(*letters, "dead letter");
-            words.push(format!("{letters} in {place}, with causes in {causes}"));
+            let load = if self.is_decoded {
+                ": they are UTF-8, so load them without --encoding"
+            } else {
+                ""
+            };
+            words.push(format!("{letters} in {place}, with causes in {causes}{load}"));
         }
         words.extend(self.bad_lines(&bad_lines));
         let failed = [entries, bad_lines].into_iter();

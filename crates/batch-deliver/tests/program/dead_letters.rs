@@ -60,6 +60,24 @@ fn dead_letters_are_lines_of_the_input_and_can_be_loaded() {
 }
 
 #[test]
+fn dead_letters_of_another_encoding_say_that_they_are_utf_8() {
+    let folder = Folder::new();
+    let served = Served::new(1e6);
+    served.table.poison(|_| true);
+    folder.write("a.jsonl", b"{\"id\":1,\"street\":\"stra\xDFe\"}\n");
+    let load = format!("load --table items {}", served.arguments());
+    folder
+        .run(&format!("{load} --dead-letter dead --encoding latin1 a.jsonl"))
+        .expect(
+            1,
+            "1 dead letter in dead, with causes in dead.causes.jsonl: they are UTF-8, so load them without --encoding",
+        );
+    served.table.poison(|_| false);
+    folder.run(&format!("{load} dead")).expect(0, "1 delivered");
+    assert_eq!(served.items()[0]["street"]["S"], "stra\u{df}e");
+}
+
+#[test]
 fn a_message_that_is_too_long_is_a_dead_letter_as_it_was_written() {
     let folder = Folder::new();
     let long = "x".repeat(1_100_000);
