@@ -73,7 +73,7 @@ const DEAD_LETTERS: &str =
 
 #[cfg(feature = "distributed")]
 const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
-                           handed out again; needs --dead-letters, except for --export";
+                           handed out again; needs --dead-letters, except for --export, and `execution` in each shard";
 
 #[cfg(feature = "distributed")]
 const EXPORT: &str = "Export to this folder or s3://bucket/prefix/";
