@@ -80,7 +80,8 @@
 //! ```
 //!
 //! # What is checked
-//! - No call has more entries or bytes than the limits, none is empty, and full calls are full.
+//! - No call has more entries or bytes than the limits, none is empty or has an entry twice, and full calls are full.
+//! - The bytes that the target counts grow with the entry.
 //! - What the service has accepted, and has said so, is not sent again; nor is what it has refused.
 //! - What it throttled, failed at, said an unknown code of or said nothing of is sent again, until it is accepted.
 //! - An entry for which a call is refused as a whole is found, and its neighbours are delivered.
@@ -153,7 +154,7 @@ struct Plan {
     refuses_calls: bool,
     /// The probability that a call or an entry goes wrong, from 0 to 1.
     trouble: f64,
-    /// Entries that the service never accepts.
+    /// Entries that the service never acknowledges as accepted.
     poisoned: Vec<usize>,
     /// The number of answers that may go wrong; then all are right, so that the delivery ends.
     patience: u32,
@@ -245,7 +246,10 @@ impl State {
         if numbers.is_empty() {
             self.complaints.push("a call had no entries".to_owned());
         }
-        for number in numbers {
+        for (place, number) in numbers.iter().enumerate() {
+            if numbers[..place].contains(number) {
+                self.complaints.push(format!("entry {number} was twice in a call"));
+            }
             let record = self.entries.entry(*number).or_default();
             record.sent += 1;
             if let Some(said) = record.settled {
@@ -257,6 +261,10 @@ impl State {
     }
 
     fn answer(&mut self, numbers: &[usize]) -> Reply {
+        // Before the poisoned entries, so that one that is refused at last may have been applied by an earlier call.
+        if self.has_trouble() && self.random.random_bool(0.5) {
+            return self.of_the_call(numbers);
+        }
         let is_poisoned = |number: &&usize| self.plan.poisoned.contains(number);
         let poisoned: Vec<usize> = numbers.iter().filter(is_poisoned).copied().collect();
         if self.plan.refuses_calls && !poisoned.is_empty() {
@@ -264,9 +272,6 @@ impl State {
                 self.entry(*alone).settled = Some(Said::Refused);
             }
             return Reply::Whole(Said::Refused);
-        }
-        if self.has_trouble() && self.random.random_bool(0.5) {
-            return self.of_the_call(numbers);
         }
         let said: Vec<Said> = numbers.iter().map(|number| self.of_an_entry(*number)).collect();
         // If answers are read by place, one too many and one too few would give a list that looks right.
@@ -300,16 +305,19 @@ impl State {
     }
 
     fn of_an_entry(&mut self, number: usize) -> Said {
-        if self.plan.poisoned.contains(&number) {
-            return Said::Refused;
-        }
+        let is_poisoned = self.plan.poisoned.contains(&number);
+        let usual = if is_poisoned { Said::Refused } else { Said::Accepted };
         if !self.has_trouble() {
-            return Said::Accepted;
+            return usual;
         }
-        let passing = |said: &&Said| !matches!(said, Said::Refused);
+        let passing = |said: &&Said| match said {
+            Said::Refused => false,
+            Said::Accepted | Said::ConditionFailed => !is_poisoned,
+            _ => true,
+        };
         let choices: Vec<Said> = self.plan.entry_replies.iter().filter(passing).copied().collect();
         let place = self.random.random_range(0..choices.len().max(1));
-        choices.get(place).copied().unwrap_or(Said::Accepted)
+        choices.get(place).copied().unwrap_or(usual)
     }
 
     fn entry(&mut self, number: usize) -> &mut Record {

@@ -32,12 +32,16 @@ pub async fn check<F: Fixture>(fixture: F, cases: u64) {
 /// Entries that are delivered to check the limits, in calls: two full calls and a part of one.
 const BEYOND_THE_LIMIT: f64 = 2.5;
 
+/// Byte limits above this are not tried: the entries would not fit the memory.
+const LARGEST_TRIAL: usize = 1 << 30;
+
 /// Checks that calls are split by the number of entries and by their bytes, and that an entry that is too large is handed
 /// back.
 async fn at_the_limits<F: Fixture>(fixture: &F) {
     let service = Service::new(Plan::default(), 0);
     let limits = fixture.target(service.clone(), None).limits();
-    let count = scaled(limits.entries, BEYOND_THE_LIMIT);
+    let most = limits.entries.max(1);
+    let count = scaled(most, BEYOND_THE_LIMIT);
     let outcome = deliver(
         fixture,
         &service,
@@ -47,13 +51,24 @@ async fn at_the_limits<F: Fixture>(fixture: &F) {
     )
     .await;
     outcome.assert_kept(&service, &limits, "as many entries as fill two calls and a half");
-    let largest = service.calls().iter().map(Vec::len).max().unwrap_or_default();
-    assert_eq!(largest, limits.entries, "entries of the fullest call");
+    let fullest = service.calls().iter().map(Vec::len).max().unwrap_or_default();
+    let largest = outcome.sizes.values().copied().max().unwrap_or_default();
+    let full = most.min(limits.bytes / largest.max(1));
+    assert!(
+        fullest >= full,
+        "the fullest call had {fullest} entries, and {full} fit into one"
+    );
+    if limits.bytes <= LARGEST_TRIAL {
+        at_the_limit_of_bytes(fixture, limits).await;
+    }
+    assert_sizes_grow(fixture).await;
+}
 
+async fn at_the_limit_of_bytes<F: Fixture>(fixture: &F, limits: Limits) {
     // Entries so large that fewer than a full call's number fill the bytes of a call.
     let service = Service::new(Plan::default(), 0);
     let bytes = (limits.bytes / 4).min(limits.entry_bytes.saturating_sub(1_024));
-    let count = scaled(limits.bytes / bytes.max(1), BEYOND_THE_LIMIT).min(4 * limits.entries);
+    let count = scaled(limits.bytes / bytes.max(1), BEYOND_THE_LIMIT).min(limits.entries.max(1).saturating_mul(4));
     let outcome = deliver(
         fixture,
         &service,
@@ -83,6 +98,19 @@ async fn at_the_limits<F: Fixture>(fixture: &F) {
     );
 }
 
+/// The calls are checked with the sizes of the target itself, so these must tell a large entry from a small one.
+async fn assert_sizes_grow<F: Fixture>(fixture: &F) {
+    let target = fixture.target(Service::new(Plan::default(), 0), None);
+    target.prepare().await;
+    let size = |bytes| target.check(&fixture.entry(1, bytes)).ok();
+    if let (Some(small), Some(large)) = (size(0), size(200)) {
+        assert!(
+            large >= small.saturating_add(100),
+            "an entry with 200 bytes more counts {large} bytes instead of {small}"
+        );
+    }
+}
+
 /// A delivery of random size, to a service with random failures.
 async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(case);
@@ -102,7 +130,7 @@ async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     let service = Service::new(plan, case);
     let of_service = fixture.target(service.clone(), None).limits();
     let limits = Limits {
-        entries: random.random_range(1..=of_service.entries.min(12)),
+        entries: random.random_range(1..=of_service.entries.clamp(1, 12)),
         ..of_service
     };
     let sizes = (0..entries)
@@ -222,7 +250,7 @@ impl<E> TrialResult<E> {
         for call in service.calls() {
             let bytes: usize = call.iter().filter_map(|number| self.sizes.get(number)).sum();
             assert!(
-                call.len() <= limits.entries && bytes <= limits.bytes,
+                call.len() <= limits.entries.max(1) && bytes <= limits.bytes,
                 "{case}: a call had {} entries and {bytes} bytes, the limits are {} and {}",
                 call.len(),
                 limits.entries,

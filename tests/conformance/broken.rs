@@ -20,8 +20,25 @@ enum Flaw {
     NeverGivesUp,
     /// It does not measure its entries.
     DoesNotMeasure,
+    /// It hands back entries that are too large, but counts one byte for each of the others.
+    CountsOneByte,
+    /// Its service refuses nothing but whole calls, and it hides doubt.
+    HidesDoubtOfCalls,
+    /// Its service refuses nothing but single entries, and it hides doubt.
+    HidesDoubtOfEntries,
+    /// It sends the first entry of a call twice.
+    SendsTwice,
     /// It takes every failed condition for a decision, although an earlier attempt may be the reason.
     ForgetsDoubt,
+}
+
+impl Flaw {
+    fn hides_doubt(self) -> bool {
+        matches!(
+            self,
+            Self::HidesDoubt | Self::HidesDoubtOfCalls | Self::HidesDoubtOfEntries
+        )
+    }
 }
 
 struct Target {
@@ -40,7 +57,7 @@ impl Target {
             Said::Refused if self.flaw == Flaw::NeverGivesUp => Verdict::Rejected(Rejection::Transient, fault),
             Said::Refused => Verdict::Refused(fault),
             Said::ConditionFailed => Verdict::ConditionFailed,
-            _ if self.flaw == Flaw::HidesDoubt => Verdict::Rejected(Rejection::Transient, fault),
+            _ if self.flaw.hides_doubt() => Verdict::Rejected(Rejection::Transient, fault),
             _ => Verdict::Rejected(Rejection::Transient, fault.ambiguous()),
         }
     }
@@ -63,13 +80,19 @@ impl BatchTarget for Target {
         if actual > limit {
             return Err(InvalidEntry::TooLarge { part, limit, actual });
         }
-        Ok(actual)
+        Ok(if self.flaw == Flaw::CountsOneByte { 1 } else { actual })
     }
 
     async fn send(&self, texts: &[String]) -> Answer {
-        let numbers: Vec<usize> = texts.iter().map(|text| number(text)).collect();
+        let mut numbers: Vec<usize> = texts.iter().map(|text| number(text)).collect();
+        if self.flaw == Flaw::SendsTwice {
+            numbers.insert(0, numbers[0]);
+        }
         match self.service.call(&numbers) {
-            Reply::Each { said, .. } => {
+            Reply::Each { mut said, .. } => {
+                if self.flaw == Flaw::SendsTwice {
+                    said.remove(0);
+                }
                 let rejected = said.iter().find(|said| **said != Said::Accepted);
                 match rejected {
                     Some(rejected) if self.flaw == Flaw::SendsAllAgain => Answer::Whole(self.verdict(*rejected)),
@@ -103,14 +126,53 @@ impl Fixture for Flaw {
     fn entry_replies(&self) -> &[Said] {
         match self {
             Self::ForgetsDoubt => &[Said::Accepted, Said::Failed, Said::ConditionFailed],
+            Self::HidesDoubtOfCalls => &[Said::Accepted, Said::Throttled, Said::Failed],
             _ => &[Said::Accepted, Said::Throttled, Said::Failed, Said::Refused],
         }
+    }
+
+    fn refuses_calls(&self) -> bool {
+        *self != Self::HidesDoubtOfEntries
+    }
+}
+
+/// A target without a flaw that has these limits.
+struct Limited(Limits);
+
+impl Fixture for Limited {
+    type Target = Target;
+
+    fn target(&self, service: Service, limits: Option<Limits>) -> Target {
+        Flaw::None.target(service, Some(limits.unwrap_or(self.0)))
+    }
+
+    fn entry(&self, number: usize, bytes: usize) -> String {
+        text(number, bytes)
+    }
+
+    fn number(&self, text: &String) -> usize {
+        number(text)
+    }
+
+    fn entry_replies(&self) -> &[Said] {
+        Flaw::None.entry_replies()
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_target_without_a_flaw_passes() {
     check(Flaw::None, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn targets_whose_bytes_bind_first_or_not_at_all_pass() {
+    for limits in [
+        Limits::new(500, 1_000),
+        Limits::new(20, usize::MAX),
+        Limits::new(0, 10_000),
+    ] {
+        check(Limited(limits), 20).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,6 +197,35 @@ async fn a_refused_call_that_is_sent_again_is_found() {
 #[should_panic(expected = "was handed back as surely not delivered, and the service has it")]
 async fn a_doubt_that_is_hidden_is_found() {
     check(Flaw::HidesDoubt, 200).await;
+}
+
+/// What the kit says of the target with this flaw.
+async fn complaint(flaw: Flaw) -> String {
+    let panic = tokio::spawn(check(flaw, 200)).await.unwrap_err().into_panic();
+    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_doubt_that_is_hidden_for_single_entries_or_where_only_calls_are_refused_is_found() {
+    for flaw in [Flaw::HidesDoubtOfCalls, Flaw::HidesDoubtOfEntries] {
+        let complaint = complaint(flaw).await;
+        assert!(
+            complaint.contains("was handed back as surely not delivered, and the service has it"),
+            "{flaw:?}: {complaint}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "an entry with 200 bytes more counts 1 bytes instead of 1")]
+async fn a_size_that_does_not_grow_with_the_entry_is_found() {
+    check(Flaw::CountsOneByte, 200).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "was twice in a call")]
+async fn an_entry_that_is_twice_in_a_call_is_found() {
+    check(Flaw::SendsTwice, 200).await;
 }
 
 #[tokio::test(start_paused = true)]
