@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const ATTEMPT: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_secs(1);
 
+/// The wait that the service names.
+const NAMED: Duration = Duration::from_secs(30);
+
 /// When the delivery is told to end.
 const TOLD: Duration = Duration::from_secs(8);
 
@@ -33,6 +36,10 @@ enum Wait {
     Failing,
     /// No call is answered.
     Silent,
+    /// No call is answered, and no entry is sent again.
+    SilentOnce,
+    /// Each call fails, and the service names a wait that is longer than the patience.
+    Named,
     /// All entries have one partition key, which is throttled.
     HotKey,
     /// All entries are one lane, whose first one is throttled.
@@ -64,7 +71,11 @@ impl BatchTarget for Wait {
         sleep(Duration::from_millis(8)).await;
         let rejected = |rejection| Answer::Whole(Verdict::Rejected(rejection, Fault::new("unavailable")));
         match self {
-            Self::Silent => pending().await,
+            Self::Silent | Self::SilentOnce => pending().await,
+            Self::Named => {
+                let fault = Fault::new("HTTP 503").retry_after(NAMED);
+                Answer::Whole(Verdict::Rejected(Rejection::Transient, fault))
+            }
             Self::Setup => rejected(Rejection::Setup),
             Self::Failing => rejected(Rejection::Transient),
             Self::HotKey => Answer::Each(vec![throttle(); chunk.len()]),
@@ -94,7 +105,10 @@ impl End {
         }
     }
 
-    fn is_of(self, cause: &Cause) -> bool {
+    fn is_of(self, cause: &Cause, wait: Wait) -> bool {
+        if wait == Wait::SilentOnce && matches!(cause, Cause::RetriesUsedUp { .. }) {
+            return true;
+        }
         match self {
             Self::Patience => matches!(cause, Cause::Outage { .. } | Cause::TimeUsedUp(_) | Cause::BufferFull),
             Self::Cancelled | Self::Closed => matches!(cause, Cause::Cancelled(_) | Cause::Closed),
@@ -103,11 +117,14 @@ impl End {
     }
 }
 
-fn options(end: End, token: &CancellationToken) -> DeliveryOptions {
-    let options = DeliveryOptions::default()
+fn options(wait: Wait, end: End, token: &CancellationToken) -> DeliveryOptions {
+    let mut options = DeliveryOptions::default()
         .attempt_timeout(ATTEMPT)
         .grace(GRACE)
         .cancellation(token.clone());
+    if wait == Wait::SilentOnce {
+        options = options.retries(0);
+    }
     match end {
         End::Patience => options.give_up_after(PATIENCE),
         End::Deadline => options.deadline(Instant::now() + TOLD),
@@ -119,7 +136,7 @@ fn options(end: End, token: &CancellationToken) -> DeliveryOptions {
 async fn of_batch(wait: Wait, end: End, count: usize) -> Duration {
     let token = CancellationToken::new();
     let started = Instant::now();
-    let delivery = Delivery::new(wait).options(options(end, &token));
+    let delivery = Delivery::new(wait).options(options(wait, end, &token));
     let told = async {
         sleep(TOLD).await;
         if matches!(end, End::Cancelled) {
@@ -131,7 +148,7 @@ async fn of_batch(wait: Wait, end: End, count: usize) -> Duration {
     assert_eq!(error.undelivered().len(), count);
     for undelivered in error.undelivered() {
         assert!(
-            end.is_of(&undelivered.cause),
+            end.is_of(&undelivered.cause, wait),
             "{wait:?}, {end:?}: {}",
             undelivered.cause
         );
@@ -143,7 +160,7 @@ async fn of_batch(wait: Wait, end: End, count: usize) -> Duration {
 async fn of_producer(wait: Wait, end: End, count: usize) -> Duration {
     let token = CancellationToken::new();
     let started = Instant::now();
-    let producer = Delivery::new(wait).options(options(end, &token)).producer();
+    let producer = Delivery::new(wait).options(options(wait, end, &token)).producer();
     let told = async {
         sleep(TOLD).await;
         match end {
@@ -157,7 +174,7 @@ async fn of_producer(wait: Wait, end: End, count: usize) -> Duration {
     let elapsed = started.elapsed();
     for undelivered in sent.into_iter().map(Result::unwrap_err) {
         assert!(
-            end.is_of(&undelivered.cause),
+            end.is_of(&undelivered.cause, wait),
             "{wait:?}, {end:?}: {}",
             undelivered.cause
         );
@@ -166,11 +183,13 @@ async fn of_producer(wait: Wait, end: End, count: usize) -> Duration {
     elapsed
 }
 
-const WAITS: [Wait; 7] = [
+const WAITS: [Wait; 9] = [
     Wait::Throttled,
     Wait::Setup,
     Wait::Failing,
     Wait::Silent,
+    Wait::SilentOnce,
+    Wait::Named,
     Wait::HotKey,
     Wait::Lane,
     Wait::Bisection,

@@ -47,7 +47,8 @@ where
         let since = self.health.outage()?.since;
         // Calls in flight end by themselves.
         let (_, waiting) = self.ledger.underway();
-        let is_limited = waiting > 0 && !self.options.counts_from_hand_over;
+        let has_entries = waiting > 0 || self.supply.may_send_soon();
+        let is_limited = has_entries && !self.options.counts_from_hand_over;
         is_limited.then(|| since.checked_add(self.options.patience()))?
     }
 

@@ -140,6 +140,8 @@ where
             self.supply.set_patient(self.is_patient(now));
             self.supply.give_up_expired(now, &mut self.ledger, self.health.outage());
             let refilled = self.supply.refill(now, &mut self.ledger, self.health.outage());
+            let has_entries = self.ledger.underway() != (0, 0) || self.supply.may_send_soon();
+            self.health.watch.has_entries(now, has_entries);
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
             // The target may have panicked in a method that `refill` called.
             if let Some(ending) = self.ordered_end(now) {
@@ -267,8 +269,8 @@ where
         let most = permit.entries().min(self.health.most());
         if let Some((chunk, bisection)) = self.supply.next_chunk(most, &mut self.ledger) {
             let departure = permit.depart(chunk.cost);
-            let (in_flight, waiting) = self.ledger.underway();
-            self.health.call_leaves(departure.sent_at(), in_flight, waiting);
+            let (in_flight, _) = self.ledger.underway();
+            self.health.call_leaves(departure.sent_at(), in_flight);
             let idle_since = self.slots.take().and_then(|slot| slot.idle_since);
             let delay = idle_since.map(|since| since.elapsed());
             self.ledger.call_leaves(&chunk, delay.unwrap_or_default());

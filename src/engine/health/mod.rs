@@ -64,9 +64,9 @@ impl Health {
         }
     }
 
-    /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
-    pub(crate) fn call_leaves(&mut self, sent_at: Instant, in_flight: u64, waiting: u64) {
-        self.watch.call_leaves(sent_at, in_flight, waiting);
+    /// A call leaves, while `in_flight` entries are in flight.
+    pub(crate) fn call_leaves(&mut self, sent_at: Instant, in_flight: u64) {
+        self.watch.call_leaves(sent_at, in_flight);
         self.breaker.leaves();
     }
 

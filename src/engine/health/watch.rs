@@ -36,6 +36,8 @@ pub(crate) struct Watch {
     unprepared_since: Option<Instant>,
     /// When the last call was answered.
     answered: Instant,
+    /// Whether there was nothing to try.
+    is_idle: bool,
     /// Why a call has failed since the last progress.
     fault: Option<Fault>,
     /// How long the stall had lasted at the last look; zero without a stall.
@@ -80,6 +82,7 @@ impl Watch {
             since: now,
             unprepared_since: None,
             answered: now,
+            is_idle: false,
             fault: None,
             stalled: Duration::ZERO,
             logged: false,
@@ -115,10 +118,17 @@ impl Watch {
         self.unprepared_since = since;
     }
 
-    /// A call leaves, while `in_flight` entries are in flight and `waiting` wait.
-    pub(crate) fn call_leaves(&mut self, now: Instant, in_flight: u64, waiting: u64) {
-        let was_idle = waiting == 0 && now - self.answered >= STALLED_AFTER;
-        if in_flight == 0 && (self.fault.is_none() || was_idle) {
+    /// Whether there are entries to try. An outage does not go on while there are none.
+    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool) {
+        if has_entries && self.is_idle && now - self.answered >= STALLED_AFTER {
+            self.start_over(now);
+        }
+        self.is_idle = !has_entries;
+    }
+
+    /// A call leaves, while `in_flight` entries are in flight.
+    pub(crate) fn call_leaves(&mut self, now: Instant, in_flight: u64) {
+        if in_flight == 0 && self.fault.is_none() {
             self.start_over(now);
         }
     }
