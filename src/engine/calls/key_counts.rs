@@ -40,7 +40,7 @@ impl KeyCounts {
         if self.0.is_empty() {
             return;
         }
-        if settled.refused_chunk.is_some() || settled.stop.is_some() {
+        if settled.refused_chunk.is_some() || settled.disputed.is_some() || settled.stop.is_some() {
             self.0.clear();
             return;
         }
@@ -118,6 +118,17 @@ mod tests {
         assert_eq!(costs.collect::<Vec<_>>(), [(7, 9, 3, 6, 7, 4), (8, 5, 0, 0, 5, 0)]);
         let attempts: Vec<_> = counts.outcomes().iter().map(|of| of.first_attempts).collect();
         assert_eq!(attempts, [(2, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn an_entry_that_is_refused_alone_was_not_accepted_for_its_key() {
+        let now = Instant::now();
+        let mut chunk = Chunk::with_capacity(1);
+        chunk.push(entry(0, Some(7), 1));
+        let mut counts = KeyCounts::of(&chunk.states, || true);
+        let answer = Answer::Disputed(Fault::new("refused"));
+        counts.settle(&settle(chunk, answer, now, now, &Metrics::none()));
+        assert!(counts.outcomes().is_empty());
     }
 
     #[test]
