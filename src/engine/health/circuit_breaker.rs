@@ -36,6 +36,15 @@ struct Probing {
     delay: Retry,
     /// When the next probe may leave; `None` while one is in flight.
     next_probe: Option<Instant>,
+    /// When the probe left that is in flight.
+    probe: Option<Instant>,
+}
+
+impl Probing {
+    /// Whether a call that left at `sent_at` is a probe. It may leave at the very moment at which the outage was noticed.
+    fn is_probe(&self, sent_at: Instant) -> bool {
+        sent_at > self.since || self.probe == Some(sent_at)
+    }
 }
 
 impl CircuitBreaker {
@@ -83,9 +92,11 @@ impl CircuitBreaker {
             since: now,
             delay: Retry::FIRST,
             next_probe: None,
+            probe: None,
         });
         let is_first = probing.since == now && probing.next_probe.is_none();
-        if is_first || sent_at > probing.since {
+        if is_first || probing.is_probe(sent_at) {
+            probing.probe = None;
             let delay = self.delays.delay(probing.delay);
             probing.delay = probing.delay.after(delay);
             probing.next_probe = Some(later(now, delay));
@@ -95,7 +106,7 @@ impl CircuitBreaker {
     /// A call that left at `sent_at` was made.
     fn made(&mut self, sent_at: Instant) {
         self.made_at = self.made_at.max(Some(sent_at));
-        if self.probing.as_ref().is_some_and(|probing| sent_at > probing.since) {
+        if self.probing.as_ref().is_some_and(|probing| probing.is_probe(sent_at)) {
             self.probing = None;
         }
     }
@@ -106,10 +117,11 @@ impl CircuitBreaker {
         probing.is_none_or(|probing| probing.next_probe.is_some_and(|at| at <= now))
     }
 
-    /// A call leaves.
-    pub(crate) fn leaves(&mut self) {
+    /// A call leaves at `sent_at`.
+    pub(crate) fn leaves(&mut self, sent_at: Instant) {
         if let Some(probing) = &mut self.probing {
             probing.next_probe = None;
+            probing.probe = Some(sent_at);
         }
     }
 
@@ -153,7 +165,7 @@ mod tests {
         let probe = breaker.next_probe().unwrap();
         assert!((FIRST_DELAY..=2 * FIRST_DELAY).contains(&(probe - start)));
         assert!(breaker.may_leave(probe));
-        breaker.leaves();
+        breaker.leaves(probe);
         assert!(!breaker.may_leave(probe + LONGEST_DELAY));
         breaker.made(probe);
         assert_eq!((breaker.may_leave(probe), breaker.most()), (true, usize::MAX));
@@ -169,7 +181,7 @@ mod tests {
         for _ in 0..100 {
             let probe = breaker.next_probe().unwrap();
             longest = longest.max(probe - now);
-            breaker.leaves();
+            breaker.leaves(probe);
             now = probe + MOMENT;
             breaker.failed(probe, now);
         }
@@ -227,7 +239,7 @@ mod tests {
         answered(&mut breaker, start, start + MOMENT, 0, Rejection::Setup);
         assert_eq!(breaker.most(), 1);
         let probe = breaker.next_probe().unwrap();
-        breaker.leaves();
+        breaker.leaves(probe);
         answered(&mut breaker, probe, probe + MOMENT, 0, Rejection::Connection);
         assert!(breaker.most() == 1 && breaker.next_probe().unwrap() > probe);
     }
@@ -244,6 +256,22 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_that_leaves_at_the_moment_of_the_failure_ends_the_outage() {
+        let start = Instant::now();
+        let mut breaker = CircuitBreaker::new();
+        breaker.failed(start, start);
+        breaker.wake(start);
+        breaker.leaves(start);
+        breaker.failed(start, start + MOMENT);
+        let probe = breaker.next_probe();
+        assert!(probe.is_some(), "another probe follows one that fails");
+        breaker.wake(start);
+        breaker.leaves(start);
+        breaker.made(start);
+        assert_eq!((breaker.may_leave(start), breaker.most()), (true, usize::MAX));
+    }
+
+    #[test]
     fn a_reset_lets_a_probe_leave_at_once_unless_one_is_in_flight() {
         let start = Instant::now();
         let mut breaker = CircuitBreaker::new();
@@ -251,7 +279,7 @@ mod tests {
         assert!(!breaker.may_leave(start));
         breaker.wake(start);
         assert!(breaker.may_leave(start));
-        breaker.leaves();
+        breaker.leaves(start);
         breaker.wake(start);
         assert!(!breaker.may_leave(start));
     }

@@ -67,7 +67,7 @@ impl Health {
     /// A call leaves, while `in_flight` entries are in flight.
     pub(crate) fn call_leaves(&mut self, sent_at: Instant, in_flight: u64) {
         self.watch.call_leaves(sent_at, in_flight);
-        self.breaker.leaves();
+        self.breaker.leaves(sent_at);
     }
 
     /// Evaluates the answer of a call, after which `delivered` entries are delivered.
