@@ -121,6 +121,7 @@ impl Watch {
     /// Whether there are entries to try. An outage does not go on while there are none.
     pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool) {
         if has_entries && self.is_idle && now - self.answered >= STALLED_AFTER {
+            self.unprepared_since = None;
             self.start_over(now);
         }
         self.is_idle = !has_entries;
@@ -275,17 +276,22 @@ mod tests {
         Duration::from_secs(count)
     }
 
+    /// A call that is throttled now.
+    fn throttled() -> EndedCall<()> {
+        let mut chunk = Chunk::with_capacity(1);
+        let state = EntryState::new(0, 1);
+        chunk.push(TrackedEntry { entry: (), state });
+        let answer = Answer::Whole(Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")));
+        let now = Instant::now();
+        settle(chunk, answer, now, now, &Metrics::none())
+    }
+
     /// Whether a stall is logged six seconds after the start.
     async fn is_stall(rejected_at: Option<u64>, in_flight: u64, waiting: u64) -> bool {
         let mut watch = Watch::new("orders".to_owned());
         if let Some(rejected_at) = rejected_at {
             advance(seconds(rejected_at)).await;
-            let mut chunk = Chunk::with_capacity(1);
-            let state = EntryState::new(0, 1);
-            chunk.push(TrackedEntry { entry: (), state });
-            let answer = Answer::Whole(Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")));
-            let now = Instant::now();
-            watch.call_ended(&settle(chunk, answer, now, now, &Metrics::none()));
+            watch.call_ended(&throttled());
         }
         advance(seconds(6 - rejected_at.unwrap_or(0))).await;
         watch.look(&DeliveryOptions::default(), in_flight, waiting);
@@ -304,5 +310,18 @@ mod tests {
         // Nothing is underway just now, but something was up to a moment ago.
         assert!(is_stall(Some(2), 0, 0).await);
         assert!(!is_stall(Some(1), 0, 0).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lookup_that_failed_long_ago_is_no_part_of_an_outage() {
+        let mut watch = Watch::new("orders".to_owned());
+        watch.has_failed_since(Some(Instant::now()));
+        watch.has_entries(Instant::now(), false);
+        advance(seconds(3_600)).await;
+        let now = Instant::now();
+        watch.has_entries(now, true);
+        watch.call_leaves(now, 0);
+        watch.call_ended(&throttled());
+        assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
     }
 }
