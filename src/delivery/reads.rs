@@ -35,7 +35,7 @@ impl Delivery<DynamoReads> {
     ///
     /// Up to 1,000 keys are requested before the first item is taken. A call that is not full leaves when its first key has
     /// waited for the [`linger`](crate::DeliveryOptions::linger) time. A key that could not be read is returned in its place, and
-    /// the stream continues. Dropping the stream stops the reads.
+    /// the stream continues. Dropping the stream stops the reads: no further call leaves.
     ///
     /// ```no_run
     /// # use std::collections::HashMap;
@@ -64,12 +64,20 @@ impl Delivery<DynamoReads> {
         S: Stream<Item = Attributes>,
     {
         let producer = self.producer();
-        let asked = keys.map(move |key| {
+        let end = producer.end_on_drop();
+        let asked = keys.enumerate().map(move |(position, key)| {
+            // It belongs to the stream, not to the futures of the keys.
+            let _ = &end;
             let producer = producer.clone();
             async move {
                 let read = KeyRead::new(key);
-                producer.send(read.clone()).await?;
-                Ok(read.take_item())
+                match producer.send(read.clone()).await {
+                    Ok(_) => Ok(read.take_item()),
+                    Err(unread) => Err(Undelivered {
+                        position: position as u64,
+                        ..unread
+                    }),
+                }
             }
         });
         asked.buffered(ASKED_AHEAD)
