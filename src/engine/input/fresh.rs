@@ -258,10 +258,15 @@ impl<I: Input> Fresh<I> {
         released.into_iter().chain(checked).min_by_key(|state| state.position)
     }
 
+    /// Entries before this position do not linger.
+    pub(crate) fn hurried(&self) -> u64 {
+        self.input.hurried()
+    }
+
     /// Until when the next sendable entry may wait for others that could share its call.
     pub(crate) fn lingers_until(&self, linger: Duration) -> Option<Instant> {
         let state = self.next_state()?;
-        if self.ended || state.position < self.input.hurried() {
+        if self.ended || state.position < self.hurried() {
             return None;
         }
         state.arrived?.checked_add(linger)

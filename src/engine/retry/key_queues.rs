@@ -25,6 +25,8 @@ pub(crate) struct KeyQueues<E> {
     drawn: f64,
     /// Since when the entries that are drawn have lingered.
     since: Option<Instant>,
+    /// No entry that is drawn has an earlier position in the input.
+    first: u64,
     len: usize,
     bytes: usize,
 }
@@ -75,6 +77,7 @@ impl<E> KeyQueues<E> {
             draws: Vec::new(),
             drawn: 0.0,
             since: None,
+            first: u64::MAX,
             len: 0,
             bytes: 0,
         }
@@ -92,6 +95,7 @@ impl<E> KeyQueues<E> {
     pub(crate) fn push(&mut self, key: u64, is_hot: bool, entry: TrackedEntry<E>) {
         self.len += 1;
         self.bytes = self.bytes.saturating_add(entry.state.weight);
+        let position = entry.state.position;
         let queue = self.queues.entry(key).or_insert_with(|| KeyQueue {
             rejected: BTreeMap::new(),
             fresh: VecDeque::new(),
@@ -106,14 +110,16 @@ impl<E> KeyQueues<E> {
         } else {
             self.draws.push(key);
             self.since.get_or_insert_with(Instant::now);
+            self.first = self.first.min(position);
         }
     }
 
     /// Until when the entries that are drawn may linger; `None` when there are none, or when entries of a hot key may
-    /// leave.
-    pub(crate) fn lingers_until(&self, now: Instant, linger: Duration) -> Option<Instant> {
+    /// leave. Entries before the position `hurried` do not linger.
+    pub(crate) fn lingers_until(&self, now: Instant, linger: Duration, hurried: u64) -> Option<Instant> {
         let is_due = self.hot_queues().any(|queue| queue.is_due(now));
-        self.since.filter(|_| !is_due)?.checked_add(linger)
+        let is_hurried = self.first < hurried;
+        self.since.filter(|_| !is_due && !is_hurried)?.checked_add(linger)
     }
 
     fn hot_queues(&self) -> impl Iterator<Item = &KeyQueue<E>> {
@@ -260,6 +266,7 @@ impl<E> KeyQueues<E> {
                 take(entry);
             }
         }
+        self.first = u64::MAX;
     }
 
     /// Removes the entries whose time is used up. `has_waited` tells whether an entry has been here for as long as one may be

@@ -287,9 +287,9 @@ impl<E> Backlog<E> {
         self.retry_queue.ready() > 0 || self.bisections.next_len().is_some()
     }
 
-    /// Whether entries that wait by key may linger.
-    pub(crate) fn linger(&self, now: Instant, options: &DeliveryOptions) -> Linger {
-        match self.key_queues.lingers_until(now, options.linger) {
+    /// Whether entries that wait by key may linger. Those before the position `hurried` may not.
+    pub(crate) fn linger(&self, now: Instant, options: &DeliveryOptions, hurried: u64) -> Linger {
+        match self.key_queues.lingers_until(now, options.linger, hurried) {
             Some(until) => Linger::Until(until),
             None if self.key_queues.len() > 0 => Linger::No,
             None => Linger::NoneWait,

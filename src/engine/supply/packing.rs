@@ -148,7 +148,7 @@ where
         if is_full || !self.wants_more(ledger) || self.backlog.is_urgent() {
             return None;
         }
-        let by_key = match self.backlog.linger(now, &self.options) {
+        let by_key = match self.backlog.linger(now, &self.options, self.fresh.hurried()) {
             Linger::No => return None,
             Linger::Until(until) => Some(until),
             Linger::NoneWait => None,

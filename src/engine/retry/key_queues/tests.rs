@@ -127,3 +127,16 @@ fn an_entry_that_has_expired_is_not_counted_as_sendable() {
     assert_eq!(queues.take_expired(|state| state.position == 0, |_| false).len(), 1);
     assert_eq!((queues.ready(now, 25), queues.len()), (1, 1));
 }
+
+#[test]
+fn a_flush_does_not_linger_for_entries_that_wait_by_key() {
+    let (now, linger) = (Instant::now(), Duration::from_mins(1));
+    let mut queues = queues((0..4).map(|position| (position, false)));
+    assert!(queues.lingers_until(now, linger, 0).is_some());
+    assert!(queues.lingers_until(now, linger, 1).is_none());
+    // Those that come after the flush linger again.
+    assert_eq!(take_drawn(&mut queues, 4).len(), 4);
+    let state = EntryState::new(4, 1);
+    queues.push(4, false, TrackedEntry { entry: 4, state });
+    assert!(queues.lingers_until(now, linger, 4).is_some());
+}
