@@ -118,9 +118,9 @@ impl Watch {
         self.unprepared_since = since;
     }
 
-    /// Whether there are entries to try. An outage does not go on while there are none.
-    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool) {
-        if has_entries && self.is_idle && now - self.answered >= STALLED_AFTER {
+    /// Whether there are entries to try. An outage does not go on while there are none, for some seconds or for as long as an entry is tried.
+    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool, patience: Duration) {
+        if has_entries && self.is_idle && now - self.answered >= STALLED_AFTER.min(patience) {
             self.unprepared_since = None;
             self.start_over(now);
         }
@@ -316,10 +316,11 @@ mod tests {
     async fn a_lookup_that_failed_long_ago_is_no_part_of_an_outage() {
         let mut watch = Watch::new("orders".to_owned());
         watch.has_failed_since(Some(Instant::now()));
-        watch.has_entries(Instant::now(), false);
+        let patience = DeliveryOptions::default().patience();
+        watch.has_entries(Instant::now(), false, patience);
         advance(seconds(3_600)).await;
         let now = Instant::now();
-        watch.has_entries(now, true);
+        watch.has_entries(now, true, patience);
         watch.call_leaves(now, 0);
         watch.call_ended(&throttled());
         assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
