@@ -199,11 +199,10 @@ impl<T: Target> Attempts for Worker<T> {
             Ok(shard) => shard,
             Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
         };
-        let checkpoint = self.checkpoints.as_ref().map(|place| shard.checkpoint(place));
-        let checkpoint = match checkpoint.transpose() {
-            Ok(checkpoint) => checkpoint,
-            Err(answer) => return (self.told(answer), None),
-        };
+        let checkpoint = self.checkpoints.as_ref().and_then(|place| shard.checkpoint(place));
+        if self.checkpoints.is_some() && checkpoint.is_none() {
+            return (self.told(ShardResult::without_execution()), None);
+        }
         let delivered = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
             None => self.deliver(&shard, checkpoint.as_ref(), stop).await,
             Some(Ok(segments)) => {

@@ -288,9 +288,8 @@ impl Attempts for Exporter {
                 return (self.told(ShardResult::failed(UNREADABLE, words)), None);
             }
         };
-        let checkpoint = match shard.checkpoint(&self.checkpoints) {
-            Ok(checkpoint) => checkpoint,
-            Err(answer) => return (self.told(answer), None),
+        let Some(checkpoint) = shard.checkpoint(&self.checkpoints) else {
+            return (self.told(ShardResult::without_execution()), None);
         };
         let exported = Box::pin(self.export(&shard, &segments, &checkpoint, &stop)).await;
         (self.told(exported.unwrap_or_else(|answer| answer)), Some(checkpoint))

@@ -6,8 +6,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "distributed")]
-use super::shard_result::ShardResult;
-#[cfg(feature = "distributed")]
 use crate::keeping::Location;
 use crate::source::{Input, InputStorage, Part, Segments};
 
@@ -59,10 +57,11 @@ impl InputVersion {
 
 #[cfg(feature = "distributed")]
 impl Planned {
-    /// Its checkpoint at this place. Another run of the same plan must not go on behind it, so its name has the execution.
-    pub(super) fn checkpoint(&self, place: &Location) -> Result<Location, ShardResult> {
-        let execution = self.execution.as_deref().ok_or_else(ShardResult::without_execution)?;
-        Ok(place.below(&format!("{}.state", self.name(Some(execution)))))
+    /// Its checkpoint at this place. Another run of the same plan must not go on behind it, so its name has the execution; `None` without
+    /// one.
+    pub(super) fn checkpoint(&self, place: &Location) -> Option<Location> {
+        let name = self.name(Some(self.execution.as_deref()?));
+        Some(place.below(&format!("{name}.state")))
     }
 
     /// A name that identifies the shard, and also the execution of a state machine if one is given.

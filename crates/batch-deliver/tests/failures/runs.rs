@@ -70,7 +70,7 @@ impl Use {
             }
             Self::Worker { options, file } => {
                 let bytes = folder.read(file).len();
-                let activity = Activity::new([json!({"input": file, "begin": 0, "end": bytes})]);
+                let activity = Activity::new([json!({"input": file, "begin": 0, "end": bytes, "execution": "one"})]);
                 let arn = "arn:aws:states:us-east-1:000000000000:activity:deliver";
                 let mut command = folder.command(&format!("worker --activity {arn} {options}"));
                 command.env("AWS_ENDPOINT_URL_SFN", &activity.endpoint);
