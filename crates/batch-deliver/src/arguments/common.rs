@@ -82,13 +82,13 @@ pub(crate) struct Service {
     /// The region of buckets [default: asked of S3]
     #[arg(long, value_name = "REGION")]
     pub(crate) s3_region: Option<String>,
-    /// Pay for requests to buckets with Requester Pays
+    /// Pay for requests to Requester Pays buckets
     #[arg(long)]
     pub(crate) request_payer: bool,
     /// Another endpoint, such as that of an emulator
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) endpoint_url: Option<String>,
-    /// Simulate a service with this capacity per second
+    /// Simulate a service of this capacity a second
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub(crate) simulate: Option<f64>,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Output {
     /// Print only problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Interval of progress lines where there is no bar [default: 10s, with --json 1s]
+    /// Interval of progress lines [default: 10s, with --json 1s]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) every: Option<Duration>,
 }

@@ -37,7 +37,7 @@ pub(crate) struct ToQueue {
 
 #[derive(Debug, Args)]
 pub(crate) struct Items {
-    /// The key of the table, as in year:N,title:S [default: ask the table]
+    /// Key of the table: year:N,title:S [default: ask it]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
     #[command(flatten)]
