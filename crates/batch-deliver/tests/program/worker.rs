@@ -457,7 +457,7 @@ fn a_shard_at_its_deadline_is_given_back_and_goes_on_behind_its_checkpoint() {
             assert!(
                 answer.0 == "SendTaskSuccess" || *answer == failure("Interrupted"),
                 "{answer:?}"
-            )
+            );
         })
         .find_map(|(operation, counts)| (operation == "SendTaskSuccess").then_some(counts));
     let counts = counts.unwrap();
