@@ -75,7 +75,7 @@ impl Fixture for Records {
 
 #[tokio::test(start_paused = true)]
 async fn records_keep_the_contract() {
-    Box::pin(check(Records, cases())).await;
+    check(Records, cases()).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -154,7 +154,7 @@ impl Fixture for Visibility {
 
 #[tokio::test(start_paused = true)]
 async fn messages_keep_the_contract() {
-    Box::pin(check(Messages, cases())).await;
+    check(Messages, cases()).await;
 }
 
 #[tokio::test(start_paused = true)]
