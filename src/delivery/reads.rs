@@ -35,7 +35,7 @@ impl Delivery<DynamoReads> {
     ///
     /// Up to 1,000 keys are requested before the first item is taken. A call that is not full leaves when its first key has
     /// waited for the [`linger`](crate::DeliveryOptions::linger) time. A key that could not be read is returned in its place, and
-    /// the stream continues. Dropping the stream stops the reads: no further call leaves.
+    /// the stream continues. When the stream is dropped, keys that were requested are still read.
     ///
     /// ```no_run
     /// # use std::collections::HashMap;
@@ -64,20 +64,12 @@ impl Delivery<DynamoReads> {
         S: Stream<Item = Attributes>,
     {
         let producer = self.producer();
-        let end = producer.end_on_drop();
-        let asked = keys.enumerate().map(move |(position, key)| {
-            // It belongs to the stream, not to the futures of the keys.
-            let _ = &end;
+        let asked = keys.map(move |key| {
             let producer = producer.clone();
             async move {
                 let read = KeyRead::new(key);
-                match producer.send(read.clone()).await {
-                    Ok(_) => Ok(read.take_item()),
-                    Err(unread) => Err(Undelivered {
-                        position: position as u64,
-                        ..unread
-                    }),
-                }
+                producer.send(read.clone()).await?;
+                Ok(read.take_item())
             }
         });
         asked.buffered(ASKED_AHEAD)

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, OwnedPermit};
 use tokio::time::Instant;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use self::completion::Completion;
 use self::epoch::Epochs;
@@ -168,11 +168,6 @@ impl<E: Send + Sync + 'static> Producer<E> {
     #[cfg(not(model))]
     pub fn buffered(&self) -> usize {
         self.line.max_capacity() - self.line.capacity()
-    }
-
-    /// Ends the delivery when it is dropped.
-    pub(crate) fn end_on_drop(&self) -> DropGuard {
-        self.end.clone().drop_guard()
     }
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Receipt<E> {

@@ -73,22 +73,6 @@ async fn items_come_in_the_order_of_their_keys_whatever_goes_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_call_leaves_after_a_stream_of_items_is_dropped() {
-    let simulator = Simulator::new(1);
-    let table = filled(&simulator, 1_000).await;
-    let options = DeliveryOptions::default().concurrency(1);
-    let reads = Delivery::reads_from_dynamo(simulator.dynamo_client(), "orders").options(options);
-    {
-        let mut items = Box::pin(reads.get_stream(stream::iter((0..1_000).map(key))));
-        assert_eq!(items.next().await.unwrap().unwrap(), Some(item(0)));
-    }
-    let calls = table.read_statistics().calls;
-    sleep(Duration::from_secs(10)).await;
-    let later = table.read_statistics().calls;
-    assert!(later <= calls + 1, "{calls} calls before, and {later} in the end");
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_key_that_cannot_be_read_is_handed_back_and_the_others_are_read() {
     let simulator = Simulator::new(1);
     filled(&simulator, 10).await;
