@@ -36,8 +36,8 @@ pub(crate) struct Watch {
     unprepared_since: Option<Instant>,
     /// When the last call was answered.
     answered: Instant,
-    /// Whether there was nothing to try.
-    is_idle: bool,
+    /// Since when there is nothing to try.
+    idle_since: Option<Instant>,
     /// Why a call has failed since the last progress.
     fault: Option<Fault>,
     /// How long the stall had lasted at the last look; zero without a stall.
@@ -82,7 +82,7 @@ impl Watch {
             since: now,
             unprepared_since: None,
             answered: now,
-            is_idle: false,
+            idle_since: None,
             fault: None,
             stalled: Duration::ZERO,
             logged: false,
@@ -118,13 +118,24 @@ impl Watch {
         self.unprepared_since = since;
     }
 
-    /// Whether there are entries to try. An outage does not go on while there are none, for some seconds or for as long as an entry is tried.
-    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool, patience: Duration) {
-        if has_entries && self.is_idle && now - self.answered >= STALLED_AFTER.min(patience) {
+    /// Whether there are entries to try. The time without any is no part of an outage, and after some seconds of it the next outage is
+    /// another one.
+    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool) {
+        if !has_entries {
+            self.idle_since.get_or_insert(now);
+            return;
+        }
+        let Some(idle_since) = self.idle_since.take() else {
+            return;
+        };
+        if now - self.answered >= STALLED_AFTER {
             self.unprepared_since = None;
             self.start_over(now);
+        } else {
+            let pause = now - idle_since;
+            self.since += pause;
+            self.unprepared_since = self.unprepared_since.map(|since| since + pause);
         }
-        self.is_idle = !has_entries;
     }
 
     /// A call leaves, while `in_flight` entries are in flight.
@@ -313,14 +324,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_pause_of_the_input_is_no_part_of_an_outage() {
+        let mut watch = Watch::new("orders".to_owned());
+        let begun = Instant::now();
+        watch.call_ended(&throttled());
+        watch.has_entries(Instant::now(), false);
+        advance(seconds(2)).await;
+        watch.has_entries(Instant::now(), true);
+        assert_eq!(watch.outage().map(|outage| outage.since), Some(begun + seconds(2)));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_lookup_that_failed_long_ago_is_no_part_of_an_outage() {
         let mut watch = Watch::new("orders".to_owned());
         watch.has_failed_since(Some(Instant::now()));
-        let patience = DeliveryOptions::default().patience();
-        watch.has_entries(Instant::now(), false, patience);
+        watch.has_entries(Instant::now(), false);
         advance(seconds(3_600)).await;
         let now = Instant::now();
-        watch.has_entries(now, true, patience);
+        watch.has_entries(now, true);
         watch.call_leaves(now, 0);
         watch.call_ended(&throttled());
         assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
