@@ -206,7 +206,10 @@ impl Pacer {
         self.earn(now);
         self.flow.depart(entries);
         self.tokens.spend(entries * (1.0 - self.loss.share()));
-        self.allowed.spend(entries);
+        // An attempt in an outage is a single entry of a rate of its own.
+        if !matches!(self.phase, Phase::Outage(_)) {
+            self.allowed.spend(entries);
+        }
         match &mut self.phase {
             Phase::Searching(search) => search.depart(entries, now),
             Phase::Outage(outage) => outage.depart(now),
@@ -229,7 +232,7 @@ impl Pacer {
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
         let now = self.flow.clock.now(outcome.answered_at);
-        self.allowed.give_back(to_f64(outcome.throttled));
+        self.allowed.give_back(to_f64(outcome.throttled + outcome.unsent));
         if let Some((answer, in_flight)) = self.flow.end(outcome, now) {
             self.observe_answer(&answer, in_flight, jitter);
         }
