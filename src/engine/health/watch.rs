@@ -38,6 +38,8 @@ pub(crate) struct Watch {
     answered: Instant,
     /// Since when there is nothing to try.
     idle_since: Option<Instant>,
+    /// How long there was nothing to try since the last progress, which is no part of an outage.
+    idle: Duration,
     /// Why a call has failed since the last progress.
     fault: Option<Fault>,
     /// How long the stall had lasted at the last look; zero without a stall.
@@ -83,6 +85,7 @@ impl Watch {
             unprepared_since: None,
             answered: now,
             idle_since: None,
+            idle: Duration::ZERO,
             fault: None,
             stalled: Duration::ZERO,
             logged: false,
@@ -108,7 +111,7 @@ impl Watch {
     pub(crate) fn outage(&self) -> Option<Outage<'_>> {
         let since = self.unprepared_since.map_or(self.since, |since| since.min(self.since));
         Some(Outage {
-            since,
+            since: since + self.idle,
             fault: self.fault.as_ref()?,
         })
     }
@@ -132,9 +135,7 @@ impl Watch {
             self.unprepared_since = None;
             self.start_over(now);
         } else {
-            let pause = now - idle_since;
-            self.since += pause;
-            self.unprepared_since = self.unprepared_since.map(|since| since + pause);
+            self.idle += now - idle_since;
         }
     }
 
@@ -168,6 +169,7 @@ impl Watch {
 
     fn start_over(&mut self, now: Instant) {
         self.since = now;
+        self.idle = Duration::ZERO;
         self.fault = None;
         self.stalled = Duration::ZERO;
         self.logged = false;
