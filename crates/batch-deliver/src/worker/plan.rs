@@ -68,7 +68,8 @@ impl Planned {
     pub(super) fn name(&self, execution: Option<&str>) -> String {
         let mut name: String = self.input.chars().map(of_name).collect();
         let longest = LONGEST_NAME - execution.map_or(0, str::len).min(LONGEST_EXECUTION);
-        if name.len() > longest || !is_plain(&self.input) {
+        // No pattern for dead letters matches a name that begins with a dot.
+        if name.len() > longest || name.starts_with('.') || !is_plain(&self.input) {
             // Another version of Rust may have another hash. A checkpoint that is not found costs a second delivery.
             let mut hasher = DefaultHasher::new();
             self.input.hash(&mut hasher);
@@ -192,6 +193,14 @@ mod tests {
         ) {
             prop_assert_eq!(shard(&first).name(None) == shard(&second).name(None), first == second);
         }
+    }
+
+    #[cfg(feature = "distributed")]
+    #[test]
+    fn no_name_is_hidden_from_patterns() {
+        let names = ["./a", "../a", ".c/a"].map(|input| shard(input).name(None));
+        assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
+        assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
     }
 
     #[cfg(feature = "distributed")]
