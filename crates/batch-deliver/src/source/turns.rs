@@ -227,7 +227,8 @@ impl<E> Turns<E> {
     }
 
     fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
-        let may_be_slow = input.bytes.is_none();
+        // Files of /proc and of traces have no length, and may wait for what comes.
+        let may_be_slow = input.bytes.is_none_or(|bytes| bytes == 0);
         let checksums = self.has_checksums.then(Checksums::new);
         let records = input.open(&self.read_bytes).and_then(|content| {
             let content = match &checksums {
