@@ -18,6 +18,7 @@ use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Undelivered};
+use crate::shutdown::joined;
 use crate::targets::{BatchTarget, Fault};
 
 /// Converts a value into an entry.
@@ -117,6 +118,12 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         self.unsent.spawn(beside.unsent(cause));
     }
 
+    /// Waits until one more value was handed back; `None` when none is being handed back.
+    async fn next_handed_back(&mut self) -> Option<()> {
+        let ended = self.unsent.join_next().await?;
+        Some(joined(ended).await)
+    }
+
     /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound.
     ///
     /// Returns whether it was read to its end.
@@ -134,7 +141,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
             };
             self.hand_back(beside, Cause::Stopped(fault.clone()));
             if self.unsent.len() >= AT_ONCE {
-                self.unsent.join_next().await;
+                self.next_handed_back().await;
             }
             next = match guarded("the input", || self.input.unread()) {
                 Ok(Poll::Ready(unread)) => unread,
@@ -153,7 +160,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
                 .clone();
             delivered.report.finished = self.hand_back_from(panicked, &fault).await;
         }
-        while self.unsent.join_next().await.is_some() {}
+        while self.next_handed_back().await.is_some() {}
         delivered.report.undelivered += self.unconvertible;
         let mut undelivered = std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
         undelivered.sort_by_key(|undelivered| undelivered.position);

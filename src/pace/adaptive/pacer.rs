@@ -179,10 +179,7 @@ impl Pacer {
             return Admission::WaitUntil(after(at, seconds.max(MIN_WAIT)));
         }
         let limit = match &mut self.phase {
-            Phase::Searching(search) => match self.settings.max_rate.and_then(|rate| self.tokens.wait(rate)) {
-                Some(seconds) => Err(seconds),
-                None => search.admit(wanted, waiter.more, self.flow.in_flight(), now),
-            },
+            Phase::Searching(search) => search.admit(wanted, waiter.more, self.flow.in_flight(), now),
             Phase::Draining { until } => Err((*until - now).min(ASK_AGAIN)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
             Phase::Steady => {
