@@ -126,8 +126,8 @@ impl ShardResult {
         match &summary.ended {
             Some(ended) if ended.is_unreachable() => Self::failed(STOPPED, ended.to_string()),
             Some(ended) => Self::failed(UNREADABLE, ended.to_string()),
-            // Without a checkpoint the next attempt would begin anew, and come no further.
-            None if !report.finished && summary.settling.journal.is_some() => {
+            // Entries that are no dead letters are left to the next attempt. Without a checkpoint it would begin anew, and come no further.
+            None if summary.settling.journal.is_some() => {
                 let words = format!("the deadline was reached: {} were delivered", report.delivered);
                 Self::failed(INTERRUPTED, words)
             }
