@@ -121,7 +121,8 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
     /// Waits until one more value was handed back; `None` when none is being handed back.
     async fn next_handed_back(&mut self) -> Option<()> {
         let ended = self.unsent.join_next().await?;
-        Some(joined(ended).await)
+        joined(ended).await;
+        Some(())
     }
 
     /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound.
