@@ -5,6 +5,8 @@ mod activity;
 #[cfg(feature = "s3")]
 mod bucket;
 mod cases;
+#[cfg(all(unix, feature = "distributed"))]
+mod checkpoints;
 mod copy;
 mod dead_letters;
 #[cfg(feature = "s3")]
