@@ -88,6 +88,14 @@ impl<T: Send + 'static> JoinSet<T> {
         self.0.next().now_or_never().flatten()
     }
 
+    pub fn poll_join_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        self.0.poll_next_unpin(context)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
