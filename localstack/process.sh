@@ -9,6 +9,11 @@ running() {
     { tr '\0' ' ' <"/proc/$pid/cmdline" || ps -o args= -p "$pid"; } 2>/dev/null | grep --quiet --fixed-strings "$cache/"
 }
 
+# Whether the services can run in Docker.
+docker_runs() {
+    docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1
+}
+
 # Whether an HTTP server answers on the port, with any status.
 answers() (
     exec 2>/dev/null
