@@ -9,9 +9,9 @@ running() {
     { tr '\0' ' ' <"/proc/$pid/cmdline" || ps -o args= -p "$pid"; } 2>/dev/null | grep --quiet --fixed-strings "$cache/"
 }
 
-# Whether the services can run in Docker.
+# Whether the services can run in Docker, and may: an emulator of DynamoDB that is asked for by name runs without it.
 docker_runs() {
-    docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1
+    [[ -z $chosen_emulator ]] && docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1
 }
 
 # Whether an HTTP server answers on the port, with any status.

@@ -11,6 +11,7 @@ DYNAMODB_PORT=${DYNAMODB_PORT:-4567}
 STREAMS_PORT=${STREAMS_PORT:-4568}
 export LOCALSTACK_PORT DYNAMODB_PORT STREAMS_PORT
 # What stands for DynamoDB without Docker: dynalite, or DynamoDB Local, whose licence does not allow every use.
+chosen_emulator=${DYNAMODB_EMULATOR-}
 DYNAMODB_EMULATOR=${DYNAMODB_EMULATOR:-dynalite}
 
 # Downloads stay here from run to run.
