@@ -63,7 +63,7 @@ semver:
 external_types:
     .ci/run external_types
 
-# Builds the packages as they would be published.
+# The packages as they would be published, without building them.
 package:
     .ci/run package
 

@@ -17,8 +17,8 @@ fn put(item: &HashMap<String, AttributeValue>) -> Result<WriteRequest, BuildErro
     Ok(WriteRequest::builder().put_request(put).build())
 }
 
-/// Copies all items of `from`. If the process is stopped, the printed position is where to continue: give it to
-/// [`Scan::from_position`].
+/// Copies all items of `from`. If that fails, the printed position is where to continue: give it to [`Scan::from_position`]. A
+/// process that may be killed stores it while it copies.
 async fn copy(source: Client, from: &str, target: Client, to: &str) -> anyhow::Result<()> {
     let progress = Progress::default();
     let items = Scan::new(source, from).items();

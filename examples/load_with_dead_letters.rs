@@ -72,10 +72,13 @@ async fn load(client: Client, file: &str, cancellation: CancellationToken) -> Re
         .options(options)
         .put_items()
         .on_undelivered(move |undelivered| ready(keep(&letters, start, undelivered)));
-    // Written every second, so that it is there after a kill. Orders after it are sent twice, which does no harm.
+    // Written every second, so that it is there after a kill. Orders after it are sent twice, which does no harm. The file is never
+    // there without a position: it is renamed when it is complete.
     let store = || {
         let settled = progress.snapshot().settled_until.unwrap_or(0);
-        fs::write(&position_file, (start + settled).to_string())
+        let complete = format!("{position_file}.new");
+        fs::write(&complete, (start + settled).to_string())?;
+        fs::rename(&complete, &position_file)
     };
     let mut delivering = pin!(table.try_deliver_stream(stream::iter(orders)));
     let mut every_second = interval(Duration::from_secs(1));

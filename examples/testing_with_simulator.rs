@@ -8,7 +8,7 @@
 //! ```
 
 use anyhow::Result;
-use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Undelivered};
 use aws_sdk_dynamodb::Client;
 use serde::Serialize;
 
@@ -18,21 +18,19 @@ struct Order {
     cents: u64,
 }
 
-/// The code under test: archives orders, and returns those that the table will never accept.
+/// The code under test: archives orders, and returns those that the table will never accept. If another one is left, the error has
+/// all of them.
 async fn archive(client: Client, orders: Vec<Order>, options: DeliveryOptions) -> Result<Vec<Order>> {
     let table = Delivery::to_dynamo(client, "archive").options(options).put_items();
     let Err(mut error) = table.deliver(orders).await else {
         return Ok(Vec::new());
     };
-    let (dead, alive): (Vec<_>, Vec<_>) = error
-        .take_undelivered()
-        .into_iter()
-        .partition(|undelivered| undelivered.cause.is_permanent());
-    if alive.is_empty() {
-        Ok(dead.into_iter().map(|undelivered| *undelivered.entry).collect())
-    } else {
-        Err(error.into())
+    let is_dead = |undelivered: &Undelivered<Order>| undelivered.cause.is_permanent();
+    if !error.undelivered().iter().all(is_dead) {
+        return Err(error.into());
     }
+    let dead = error.take_undelivered().into_iter();
+    Ok(dead.map(|undelivered| *undelivered.entry).collect())
 }
 
 #[tokio::main]
@@ -50,6 +48,7 @@ async fn main() -> Result<()> {
 mod tests {
     use std::time::Duration;
 
+    use aws_batch_delivery::DeliveryError;
     use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, Table, TableOptions};
     use tokio::time::Instant;
 
@@ -121,5 +120,22 @@ mod tests {
                 .contains("nothing was accepted: ProvisionedThroughputExceededException"),
             "{error}"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_still_has_every_order() {
+        let (simulator, table) = simulated();
+        table.poison(|item| item["id"]["S"] == "order-1");
+        table.set_capacity(Capacity::none());
+        table.schedule_capacity([
+            (Duration::from_secs(10), Capacity::per_second(2.0)),
+            (Duration::from_secs(12), Capacity::none()),
+        ]);
+        let options = DeliveryOptions::default().give_up_after(Duration::from_mins(1));
+        let error = archive(simulator.dynamo_client(), orders(100), options)
+            .await
+            .unwrap_err();
+        let error: &DeliveryError<Order> = error.downcast_ref().unwrap();
+        assert_eq!(error.undelivered().len() + table.len(), 100);
     }
 }

@@ -53,14 +53,15 @@ async fn main() -> Result<()> {
     let provider = TelemetryProvider::builder().meter_provider(Arc::new(OpenTelemetry::new(meters.clone())));
     set_telemetry_provider(provider.build())?;
 
-    println!("{}", load(ORDERS).await?);
+    let loaded = load(ORDERS).await;
 
-    // Waits for the last exports, in a thread that may block.
+    // Waits for the last exports, in a thread that may block. Those of a load that has failed matter most.
     spawn_blocking(move || {
         tracers.shutdown()?;
         meters.shutdown()
     })
     .await??;
+    println!("{}", loaded?);
     Ok(())
 }
 
