@@ -19,7 +19,7 @@ use hyper::http::uri::InvalidUri;
 use tokio::time::timeout;
 
 use super::Simulator;
-use crate::wire::{Ending, Reply, Request, is_checksum};
+use crate::wire::{Ending, Reply, Request};
 
 impl Simulator {
     /// An HTTP client for SDK clients with your own configuration.
@@ -76,35 +76,19 @@ fn show_connection(request: &HttpRequest) {
     }
 }
 
-async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-    let header = |name| request.headers().get(name).unwrap_or_default().to_owned();
-    let target = header("x-amz-target");
-    #[cfg(feature = "cloudwatch")]
-    let encoding = header("content-encoding");
-    let has_checksum = request.headers().iter().any(|(name, _)| is_checksum(name));
-    let method = request.method().to_owned();
+async fn answer(simulator: Simulator, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
     let uri: Uri = request
         .uri()
         .parse()
         .map_err(|error: InvalidUri| ConnectorError::user(error.into()))?;
-    let body = match request.body().bytes() {
-        Some(bytes) => bytes.to_vec().into(),
-        None => request
-            .into_body()
-            .collect()
-            .await
-            .map_err(ConnectorError::user)?
-            .to_bytes(),
-    };
+    let body = request.take_body().collect().await.map_err(ConnectorError::user)?;
+    let body = body.to_bytes();
     let request = Request {
-        method: &method,
+        method: request.method(),
         host: uri.host().unwrap_or_default(),
         path: uri.path(),
         query: uri.query().unwrap_or_default(),
-        #[cfg(feature = "cloudwatch")]
-        encoding: &encoding,
-        has_checksum,
-        target: &target,
+        headers: request.headers().iter().collect(),
         body: &body,
     };
     match simulator.call(request).await {

@@ -107,14 +107,14 @@ impl Services {
         request: &Request<'_>,
         answered: &Answered,
     ) -> (Ending, Duration) {
-        if request.target.is_empty() && s3::is_of_bucket(request) {
+        if request.target().is_empty() && s3::is_of_bucket(request) {
             return s3::answer(&self.buckets, responder, request, answered);
         }
         #[cfg(feature = "cloudwatch")]
         if let Some(operation) = request.path.strip_prefix(METRICS) {
             return self.answer_metrics(responder, request, operation, answered);
         }
-        let Some((service, operation)) = Service::of_target(request.target) else {
+        let Some((service, operation)) = Service::of_target(request.target()) else {
             let ending = responder.refuse(&dynamo::API, &Refusal::unknown_operation());
             return (ending, Duration::ZERO);
         };
@@ -144,7 +144,7 @@ impl Services {
         answered: &Answered,
     ) -> (Ending, Duration) {
         let api = &cloudwatch::API;
-        let body = crate::wire::decompressed(request.body, request.encoding);
+        let body = crate::wire::decompressed(request.body, request.header("content-encoding"));
         let parsed = body.and_then(|body| Ok((api.protocol.parse(&body)?, body.len())));
         match parsed {
             Ok((body, bytes)) => {

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::Simulator;
-use crate::wire::{self, Ending, LARGEST_BODY, Reply};
+use crate::wire::{self, Ending, Reply};
 
 impl Simulator {
     /// Serves this simulator over plain HTTP, for clients in other processes and languages.
@@ -94,30 +94,19 @@ async fn connect(simulator: Simulator, stream: TcpStream) {
 
 async fn respond(simulator: &Simulator, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
     let (parts, body) = request.into_parts();
-    let header = |name| {
-        let value = parts.headers.get(name).and_then(|value| value.to_str().ok());
-        value.unwrap_or_default()
-    };
-    let body = match Limited::new(body, LARGEST_BODY).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-            return answer(Reply {
-                status: 413,
-                headers: Vec::new(),
-                body: Vec::new(),
-            });
-        }
-        Err(error) => return Err(io::Error::other(error)),
-    };
+    // It has no limit, because objects have none here: the service that it is for refuses what is too large.
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let headers = parts
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default()));
+    let host = parts.headers.get("host").and_then(|host| host.to_str().ok());
     let request = wire::Request {
         method: parts.method.as_str(),
-        host: header("host"),
+        host: host.unwrap_or_default(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
-        #[cfg(feature = "cloudwatch")]
-        encoding: header("content-encoding"),
-        has_checksum: parts.headers.keys().any(|name| wire::is_checksum(name.as_str())),
-        target: header("x-amz-target"),
+        headers: headers.collect(),
         body: &body,
     };
     match simulator.call(request).await {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::refusal::Refusal;
 use crate::fault::InjectedFault;
 
-/// The largest request body that `DynamoDB` accepts: 16 MiB.
+/// The largest request body that `DynamoDB` accepts: 16 MiB. S3 takes larger ones.
 pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
 
 /// A request. S3 is recognized by method, query, host and path, CloudWatch by its path, SNS by the missing target, and the others by
@@ -17,19 +17,22 @@ pub(crate) struct Request<'a> {
     pub(crate) host: &'a str,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
-    /// `Content-Encoding`. Only the requests to CloudWatch are compressed.
-    #[cfg(feature = "cloudwatch")]
-    pub(crate) encoding: &'a str,
-    /// Whether it has a checksum of its body: `Content-MD5` or one of S3's own.
-    pub(crate) has_checksum: bool,
-    /// `X-Amz-Target`.
-    pub(crate) target: &'a str,
+    /// Names in lower case, and values.
+    pub(crate) headers: Vec<(&'a str, &'a str)>,
     pub(crate) body: &'a [u8],
 }
 
-/// Whether this is the name of a header with a checksum of the body, by which S3 recognizes damage.
-pub(crate) fn is_checksum(header: &str) -> bool {
-    header.eq_ignore_ascii_case("content-md5") || header.to_ascii_lowercase().starts_with("x-amz-checksum-")
+impl<'a> Request<'a> {
+    /// The value of the header with this name in lower case. It is empty if there is none.
+    pub(crate) fn header(&self, name: &str) -> &'a str {
+        let header = self.headers.iter().find(|(other, _)| *other == name);
+        header.map(|(_, value)| *value).unwrap_or_default()
+    }
+
+    /// `X-Amz-Target`.
+    pub(crate) fn target(&self) -> &'a str {
+        self.header("x-amz-target")
+    }
 }
 
 /// The result of an operation.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_simulator::{Acknowledgement, Capacity, InjectedFault, Latency, Simulator};
+use aws_batch_simulator::{Acknowledgement, Capacity, InjectedFault, Latency, Server, Simulator};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
@@ -16,6 +16,15 @@ use tokio::time::Instant;
 fn client(simulator: &Simulator) -> Client {
     let config = simulator.s3_client().config().to_builder();
     Client::from_conf(config.retry_config(RetryConfig::disabled()).build())
+}
+
+/// The same over a socket.
+fn client_over_http(simulator: &Simulator, server: &Server) -> Client {
+    let config = client(simulator).config().to_builder();
+    let config = config
+        .endpoint_url(server.endpoint())
+        .http_client(Builder::new().build_http());
+    Client::from_conf(config.build())
 }
 
 async fn put(client: &Client, bucket: &str, key: &str) -> Result<PutObjectOutput, SdkError<PutObjectError>> {
@@ -103,14 +112,23 @@ async fn buckets_are_served_over_http() {
     let simulator = Simulator::new(1);
     let bucket = simulator.bucket("large");
     let server = simulator.serve("127.0.0.1:0").await.unwrap();
-    let config = simulator.s3_client().config().to_builder();
-    let config = config
-        .endpoint_url(server.endpoint())
-        .http_client(Builder::new().build_http());
-    let client = Client::from_conf(config.build());
+    let client = client_over_http(&simulator, &server);
     put(&client, "large", "a/ü").await.unwrap();
     assert_eq!(get(&client, "large", "a/ü").await.unwrap(), "body of a/ü");
     assert_eq!(bucket.len(), 1);
+}
+
+#[tokio::test]
+async fn an_object_may_be_larger_than_the_requests_of_other_services() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    let server = simulator.serve("127.0.0.1:0").await.unwrap();
+    let body = vec![1; 17 * 1024 * 1024];
+    for client in [client(&simulator), client_over_http(&simulator, &server)] {
+        let call = client.put_object().bucket("large").key("a");
+        call.body(body.clone().into()).send().await.unwrap();
+        assert_eq!(bucket.objects().remove("a").unwrap().len(), body.len());
+    }
 }
 
 /// Deletes these keys with one call; returns the keys that were deleted, and the codes of the errors by key.

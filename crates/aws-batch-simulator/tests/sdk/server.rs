@@ -4,7 +4,7 @@ use aws_batch_simulator::{InjectedFault, QueueOptions, Server, Simulator};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_smithy_http_client::Builder;
 
-use crate::{by_id, messages, puts, send, unprocessed, write};
+use crate::{by_id, messages, put, puts, send, unprocessed, write};
 
 fn dynamo(simulator: &Simulator, server: &Server) -> aws_sdk_dynamodb::Client {
     let config = simulator.dynamo_client().config().to_builder();
@@ -55,6 +55,21 @@ async fn a_dropped_connection_is_closed() {
     assert_eq!(orders.len(), 25);
     write(&dynamo, "orders", puts(25..50)).await.unwrap();
     assert_eq!(orders.len(), 50);
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_large_is_answered_alike_in_process_and_over_http() {
+    let simulator = Simulator::new(1);
+    let orders = simulator.table("orders", by_id());
+    let server = simulator.serve("127.0.0.1:0").await.unwrap();
+    for dynamo in [simulator.dynamo_client(), dynamo(&simulator, &server)] {
+        let large = vec![put("k".repeat(17 * 1024 * 1024))];
+        let error = write(&dynamo, "orders", large).await.unwrap_err();
+        let response = error.raw_response().unwrap();
+        assert_eq!(response.status().as_u16(), 413);
+        assert!(response.headers().contains_key("x-amzn-requestid"));
+    }
+    assert!(orders.is_empty());
 }
 
 #[tokio::test]
