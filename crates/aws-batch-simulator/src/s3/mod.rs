@@ -2,6 +2,7 @@
 
 mod answer;
 mod bucket;
+mod chunks;
 mod deletions;
 
 use std::time::Duration;
@@ -55,7 +56,10 @@ fn answer_for_object(
     match request.method {
         "GET" => (get(responder, bucket, key), Duration::ZERO),
         "PUT" => {
-            let fault = bucket.put(key, Bytes::copy_from_slice(request.body), answered);
+            let Some(body) = chunks::body_of(request) else {
+                return (refuse(responder, 400, "IncompleteBody"), Duration::ZERO);
+            };
+            let fault = bucket.put(key, Bytes::copy_from_slice(&body), answered);
             ended(fault, responder, done(200))
         }
         "DELETE" => {

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use aws_batch_simulator::{Acknowledgement, Capacity, InjectedFault, Latency, Server, Simulator};
+use aws_batch_simulator::{Acknowledgement, Bucket, Capacity, InjectedFault, Latency, Server, Simulator};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::delete_objects::DeleteObjectsError;
 use aws_sdk_s3::operation::put_object::{PutObjectError, PutObjectOutput};
+use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use aws_smithy_http_client::Builder;
+use bytes::Bytes;
+use http_body_util::Full;
 use tokio::time::Instant;
 
 /// Without retries.
@@ -116,6 +119,32 @@ async fn buckets_are_served_over_http() {
     put(&client, "large", "a/ü").await.unwrap();
     assert_eq!(get(&client, "large", "a/ü").await.unwrap(), "body of a/ü");
     assert_eq!(bucket.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_body_is_kept_without_its_chunks() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    put_streamed(&client(&simulator), &bucket).await;
+}
+
+#[tokio::test]
+async fn a_streamed_body_is_kept_without_its_chunks_over_http() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    let server = simulator.serve("127.0.0.1:0").await.unwrap();
+    put_streamed(&client_over_http(&simulator, &server), &bucket).await;
+}
+
+/// Puts streamed bodies of no chunk, of one and of several.
+async fn put_streamed(client: &Client, bucket: &Bucket) {
+    for bytes in [0, 1, 200_000] {
+        let body: Vec<u8> = (0..=u8::MAX).cycle().take(bytes).collect();
+        let stream = ByteStream::from_body_1_x(Full::new(Bytes::from(body.clone())));
+        let call = client.put_object().bucket("large").key("a").body(stream);
+        call.send().await.unwrap();
+        assert!(bucket.objects()["a"] == body, "of {bytes} bytes");
+    }
 }
 
 #[tokio::test]
