@@ -1,15 +1,63 @@
 //! Answers in XML, or with the body of an object.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::fault::InjectedFault;
-use crate::wire::{Ending, Reply, Responder};
+use crate::wire::{Ending, Reply, Responder, escaped};
+
+/// An error that S3 answers with.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Refusal {
+    status: u16,
+    code: Cow<'static, str>,
+    message: Cow<'static, str>,
+}
+
+impl Refusal {
+    pub(super) const INCOMPLETE_BODY: Self = Self::of(
+        400,
+        "IncompleteBody",
+        "You did not provide the number of bytes specified by the Content-Length HTTP header.",
+    );
+    pub(super) const MALFORMED_XML: Self = Self::of(
+        400,
+        "MalformedXML",
+        "The XML you provided was not well-formed or did not validate against our published schema",
+    );
+    pub(super) const METHOD_NOT_ALLOWED: Self = Self::of(
+        405,
+        "MethodNotAllowed",
+        "The specified method is not allowed against this resource.",
+    );
+    pub(super) const NO_CHECKSUM: Self = Self::of(
+        400,
+        "InvalidRequest",
+        "Missing required header for this request: Content-MD5 OR x-amz-checksum-*",
+    );
+    pub(super) const NO_SUCH_BUCKET: Self = Self::of(404, "NoSuchBucket", "The specified bucket does not exist");
+    pub(super) const NO_SUCH_KEY: Self = Self::of(404, "NoSuchKey", "The specified key does not exist.");
+    const SLOW_DOWN: Self = Self::of(503, SLOW_DOWN, "Please reduce your request rate.");
+
+    const fn of(status: u16, code: &'static str, message: &'static str) -> Self {
+        Self {
+            status,
+            code: Cow::Borrowed(code),
+            message: Cow::Borrowed(message),
+        }
+    }
+}
+
+/// The code of what is throttled.
+pub(super) const SLOW_DOWN: &str = "SlowDown";
 
 /// The answer to a call with this fault; `done` is the one without.
 pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> Ending) -> (Ending, Duration) {
     let ending = match fault {
-        InjectedFault::Throttle | InjectedFault::AccountLimit => refuse(responder, 503, "SlowDown"),
-        InjectedFault::Error { status, code, .. } => refuse(responder, status, &code),
+        InjectedFault::Throttle | InjectedFault::AccountLimit => throttled(responder),
+        InjectedFault::Error {
+            status, code, message, ..
+        } => refuse(responder, &Refusal { status, code, message }),
         InjectedFault::Dropped { .. } => Ending::Dropped,
         InjectedFault::Hung { .. } => Ending::Hung,
         InjectedFault::Slow(delay) => return (done(), delay),
@@ -18,15 +66,21 @@ pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOn
     (ending, Duration::ZERO)
 }
 
-pub(super) fn refuse(responder: &Responder, status: u16, code: &str) -> Ending {
+pub(super) fn throttled(responder: &Responder) -> Ending {
+    refuse(responder, &Refusal::SLOW_DOWN)
+}
+
+pub(super) fn refuse(responder: &Responder, refusal: &Refusal) -> Ending {
+    let Refusal { status, code, message } = refusal;
     let body = if code.is_empty() {
         String::new()
     } else {
+        let message = escaped(message);
         format!(
-            r#"<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>Simulated {code}</Message></Error>"#
+            r#"<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>"#
         )
     };
-    reply(responder, status, "application/xml", body.into_bytes())
+    reply(responder, *status, "application/xml", body.into_bytes())
 }
 
 pub(super) fn reply(responder: &Responder, status: u16, content_type: &str, body: Vec<u8>) -> Ending {

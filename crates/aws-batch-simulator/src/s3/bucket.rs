@@ -1,13 +1,13 @@
 //! A bucket, and what is deleted from it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
+use super::deletion::Deletion;
 use crate::admission::AdmissionControl;
 use crate::calls::{Call, HOT_RANGE, Verdict};
 use crate::capacity::{Capacity, TokenBucket};
@@ -16,12 +16,12 @@ use crate::gate::Gate;
 use crate::handles::handle;
 use crate::journal::{Acknowledgement, Action, Answered};
 use crate::registry::lock;
-use crate::wire::escaped;
 
 /// A bucket of the simulator. Clones are handles to the same bucket.
 ///
 /// Puts, gets and deletes of single objects are accepted whatever the capacity, and are not in the journal. A script has the faults of
-/// all calls but gets; those of single entries apply only to `DeleteObjects`.
+/// all calls but gets; those of single entries apply only to `DeleteObjects`. The success of a single put or delete is in its status
+/// alone: with [`InjectedFault::Empty`] it is applied, and with [`InjectedFault::Garbage`] the connection is closed.
 #[derive(Clone)]
 pub struct Bucket {
     inner: Arc<Inner>,
@@ -125,22 +125,18 @@ impl Bucket {
     pub(super) fn put(&self, key: &str, body: Bytes, answered: &Answered) -> InjectedFault {
         let mut state = self.state();
         state.puts += 1;
-        let fault = state.gate.call(answered).fault;
-        if fault.replaces_answer().unwrap_or(true) {
-            state.objects.insert(key.to_owned(), body);
-        }
-        fault
+        state.write(answered, |objects| {
+            objects.insert(key.to_owned(), body);
+        })
     }
 
     /// Deletes an object, unless the fault of the request prevents it.
     pub(super) fn delete(&self, key: &str, answered: &Answered) -> InjectedFault {
         let mut state = self.state();
         state.deletes += 1;
-        let fault = state.gate.call(answered).fault;
-        if fault.replaces_answer().unwrap_or(true) {
-            state.objects.remove(key);
-        }
-        fault
+        state.write(answered, |objects| {
+            objects.remove(key);
+        })
     }
 
     pub(super) fn denies(&self, deletion: &Value) -> bool {
@@ -191,6 +187,23 @@ impl Bucket {
 }
 
 impl State {
+    /// Performs a call of a single object, unless its fault prevents it, and returns the fault.
+    fn write(&mut self, answered: &Answered, change: impl FnOnce(&mut BTreeMap<String, Bytes>)) -> InjectedFault {
+        let fault = of_single_object(self.gate.call(answered).fault);
+        let replaces = fault.replaces_answer();
+        if replaces.unwrap_or(true) {
+            change(&mut self.objects);
+            let statistics = &mut self.gate.statistics;
+            statistics.entries += 1;
+            statistics.applied += 1;
+            statistics.units += 1.0;
+        }
+        if let Some(is_applied) = replaces {
+            self.gate.count_failed_call(&fault, usize::from(!is_applied));
+        }
+        fault
+    }
+
     fn apply(
         &mut self,
         call: &Call,
@@ -235,6 +248,15 @@ impl State {
     }
 }
 
+/// The fault of a call of a single object: a success without content and one that cannot be read would be a success.
+fn of_single_object(fault: InjectedFault) -> InjectedFault {
+    match fault {
+        InjectedFault::Empty { .. } => InjectedFault::None,
+        InjectedFault::Garbage { applied } => InjectedFault::Dropped { applied },
+        fault => fault,
+    }
+}
+
 /// Charges the deletions to the capacities of their prefixes, in this order, and throttles those for which there is none.
 fn charge(
     prefixes: &mut [(String, TokenBucket)],
@@ -259,33 +281,5 @@ fn charge(
         } else {
             verdicts[place] = Verdict::Throttled(HOT_RANGE);
         }
-    }
-}
-
-/// An object to delete.
-pub(super) struct Deletion {
-    pub(super) key: String,
-    pub(super) version_id: Option<String>,
-    /// The code by which this deletion alone fails.
-    pub(super) failure: Option<&'static str>,
-}
-
-impl Deletion {
-    pub(super) fn json(&self) -> Value {
-        let mut json = json!({"Key": self.key});
-        if let Some(id) = &self.version_id {
-            json["VersionId"] = json!(id);
-        }
-        json
-    }
-
-    /// The elements by which an answer names it.
-    pub(super) fn name(&self) -> String {
-        let mut name = format!("<Key>{}</Key>", escaped(&self.key));
-        if let Some(id) = &self.version_id {
-            // Writing to a string cannot fail.
-            let _ = write!(name, "<VersionId>{}</VersionId>", escaped(id));
-        }
-        name
     }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use roxmltree::{Document, Node};
 
-use super::answer::{ended, refuse, reply};
-use super::bucket::{Bucket, Deletion};
+use super::answer::{Refusal, SLOW_DOWN, ended, refuse, reply, throttled};
+use super::bucket::Bucket;
+use super::deletion::Deletion;
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;
@@ -33,9 +34,9 @@ pub(super) fn delete(
     let mut call = bucket.call(answered);
     let Deletions { mut all, is_quiet } = match read(request) {
         Ok(deletions) => deletions,
-        Err(code) => {
+        Err(refusal) => {
             bucket.count_refused_call();
-            return (refuse(responder, 400, code), Duration::ZERO);
+            return (refuse(responder, &refusal), Duration::ZERO);
         }
     };
     // Outside of the lock, because the user's predicate may use this handle.
@@ -50,7 +51,7 @@ pub(super) fn delete(
         Err(fault) => ended_without_answer(fault, responder),
         Ok(verdicts) if verdicts.iter().all(Verdict::is_throttled) => {
             bucket.count_throttled_call();
-            (refuse(responder, 503, "SlowDown"), Duration::ZERO)
+            ended(call.fault, responder, || throttled(responder))
         }
         Ok(verdicts) => {
             let body = result(&all, &verdicts, &call, is_quiet);
@@ -71,13 +72,13 @@ fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> (Ending,
     })
 }
 
-/// Reads the request, or returns the code by which it is refused.
-fn read(request: &Request<'_>) -> Result<Deletions, &'static str> {
+/// Reads the request, or returns the error by which it is refused.
+fn read(request: &Request<'_>) -> Result<Deletions, Refusal> {
     if !request.headers.iter().any(|(name, _)| is_checksum(name)) {
-        return Err("InvalidRequest");
+        return Err(Refusal::NO_CHECKSUM);
     }
-    let text = std::str::from_utf8(request.body).map_err(|_| "MalformedXML")?;
-    let document = Document::parse(text).map_err(|_| "MalformedXML")?;
+    let text = std::str::from_utf8(request.body).map_err(|_| Refusal::MALFORMED_XML)?;
+    let document = Document::parse(text).map_err(|_| Refusal::MALFORMED_XML)?;
     let root = document.root_element();
     let objects = root
         .children()
@@ -85,9 +86,9 @@ fn read(request: &Request<'_>) -> Result<Deletions, &'static str> {
     let all = objects
         .map(deletion)
         .collect::<Option<Vec<_>>>()
-        .ok_or("MalformedXML")?;
+        .ok_or(Refusal::MALFORMED_XML)?;
     if root.tag_name().name() != "Delete" || !(1..=MOST_KEYS).contains(&all.len()) {
-        return Err("MalformedXML");
+        return Err(Refusal::MALFORMED_XML);
     }
     let is_quiet = child(root, "Quiet").as_deref() == Some("true");
     Ok(Deletions { all, is_quiet })
@@ -147,7 +148,7 @@ fn result(deletions: &[Deletion], verdicts: &[Verdict], call: &Call, is_quiet: b
             }
             Verdict::Omitted { .. } => continue,
             Verdict::Failed { code, .. } => error(&name, code),
-            Verdict::Throttled(_) | Verdict::ConditionFailed | Verdict::Canceled => error(&name, "SlowDown"),
+            Verdict::Throttled(_) | Verdict::ConditionFailed | Verdict::Canceled => error(&name, SLOW_DOWN),
         };
         xml += &failed;
         if matches!(call.fault, InjectedFault::Repeated(_)) {

@@ -3,13 +3,14 @@
 mod answer;
 mod bucket;
 mod chunks;
+mod deletion;
 mod deletions;
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use self::answer::{ended, refuse, reply};
+use self::answer::{Refusal, ended, refuse, reply};
 pub use self::bucket::Bucket;
 use crate::journal::Answered;
 use crate::registry::Registry;
@@ -36,7 +37,7 @@ pub(crate) fn answer(
 ) -> (Ending, Duration) {
     let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
     let Some(bucket) = buckets.find(&bucket) else {
-        return (refuse(responder, 404, "NoSuchBucket"), Duration::ZERO);
+        return (refuse(responder, &Refusal::NO_SUCH_BUCKET), Duration::ZERO);
     };
     if request.method == "POST" {
         return deletions::delete(&bucket, responder, request, answered);
@@ -57,7 +58,7 @@ fn answer_for_object(
         "GET" => (get(responder, bucket, key), Duration::ZERO),
         "PUT" => {
             let Some(body) = chunks::body_of(request) else {
-                return (refuse(responder, 400, "IncompleteBody"), Duration::ZERO);
+                return (refuse(responder, &Refusal::INCOMPLETE_BODY), Duration::ZERO);
             };
             let fault = bucket.put(key, Bytes::copy_from_slice(&body), answered);
             ended(fault, responder, done(200))
@@ -66,14 +67,14 @@ fn answer_for_object(
             let fault = bucket.delete(key, answered);
             ended(fault, responder, done(204))
         }
-        _ => (refuse(responder, 405, "MethodNotAllowed"), Duration::ZERO),
+        _ => (refuse(responder, &Refusal::METHOD_NOT_ALLOWED), Duration::ZERO),
     }
 }
 
 fn get(responder: &Responder, bucket: &Bucket, key: &str) -> Ending {
     match bucket.get(key) {
         Some(body) => reply(responder, 200, "application/octet-stream", body.to_vec()),
-        None => refuse(responder, 404, "NoSuchKey"),
+        None => refuse(responder, &Refusal::NO_SUCH_KEY),
     }
 }
 

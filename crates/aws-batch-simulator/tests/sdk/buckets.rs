@@ -101,6 +101,72 @@ async fn puts_and_deletes_meet_the_faults_of_the_script() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_put_that_fails_is_counted_as_what_it_was_and_has_the_message_of_its_fault() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    let denied = InjectedFault::Error {
+        status: 403,
+        code: "AccessDenied".into(),
+        message: "Not for <you>".into(),
+        applied: false,
+    };
+    bucket.script([
+        InjectedFault::Throttle,
+        denied,
+        InjectedFault::internal_error(true),
+        InjectedFault::Dropped { applied: false },
+    ]);
+    let client = client(&simulator);
+    put(&client, "large", "a").await.unwrap_err();
+    let error = put(&client, "large", "a").await.unwrap_err();
+    assert_eq!(error.message(), Some("Not for <you>"));
+    put(&client, "large", "a").await.unwrap_err();
+    let delete = client.delete_object().bucket("large").key("a");
+    delete.clone().send().await.unwrap_err();
+    delete.send().await.unwrap();
+    let statistics = bucket.statistics();
+    assert_eq!((statistics.calls, statistics.entries), (5, 5));
+    assert_eq!((statistics.throttled_calls, statistics.failed_calls), (1, 3));
+    assert_eq!((statistics.throttled, statistics.failed, statistics.applied), (1, 2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_fault_reports_a_put_or_a_delete_as_done_that_is_not() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    let client = client(&simulator);
+    for fault in [
+        InjectedFault::Empty { applied: false },
+        InjectedFault::Garbage { applied: false },
+        InjectedFault::Garbage { applied: true },
+    ] {
+        let is_applied = fault != InjectedFault::Garbage { applied: false };
+        let is_done = matches!(fault, InjectedFault::Empty { .. });
+        bucket.script([fault.clone()]);
+        assert_eq!(put(&client, "large", "a").await.is_ok(), is_done, "{fault:?}");
+        assert_eq!(bucket.len(), usize::from(is_applied), "{fault:?}");
+        bucket.insert("a", "body");
+        bucket.script([fault.clone()]);
+        let deleted = client.delete_object().bucket("large").key("a").send().await;
+        assert_eq!(deleted.is_ok(), is_done, "{fault:?}");
+        assert_eq!(bucket.is_empty(), is_applied, "{fault:?}");
+        client.delete_object().bucket("large").key("a").send().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_answer_is_slow_also_if_all_its_deletions_are_throttled() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    bucket.set_capacity("", Capacity::none());
+    bucket.script([InjectedFault::Slow(Duration::from_secs(3))]);
+    let started = Instant::now();
+    let error = delete_all(&client(&simulator), keys(&["a"]), false).await.unwrap_err();
+    assert_eq!(error.code(), Some("SlowDown"));
+    assert_eq!(started.elapsed(), Duration::from_secs(3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_to_buckets_take_as_long_as_others() {
     let simulator = Simulator::new(1);
     simulator.set_latency(Latency::fixed(Duration::from_millis(8)));
