@@ -25,11 +25,6 @@ impl Refusal {
         "MalformedXML",
         "The XML you provided was not well-formed or did not validate against our published schema",
     );
-    pub(super) const METHOD_NOT_ALLOWED: Self = Self::of(
-        405,
-        "MethodNotAllowed",
-        "The specified method is not allowed against this resource.",
-    );
     pub(super) const NO_CHECKSUM: Self = Self::of(
         400,
         "InvalidRequest",
@@ -37,7 +32,22 @@ impl Refusal {
     );
     pub(super) const NO_SUCH_BUCKET: Self = Self::of(404, "NoSuchBucket", "The specified bucket does not exist");
     pub(super) const NO_SUCH_KEY: Self = Self::of(404, "NoSuchKey", "The specified key does not exist.");
+    pub(super) const PRECONDITION_FAILED: Self = Self::of(
+        412,
+        "PreconditionFailed",
+        "At least one of the pre-conditions you specified did not hold",
+    );
     const SLOW_DOWN: Self = Self::of(503, SLOW_DOWN, "Please reduce your request rate.");
+
+    /// The error of a request of which this part is not modelled.
+    pub(super) fn not_implemented(part: &str) -> Self {
+        let message = format!("The simulator does not model {part}");
+        Self {
+            status: 501,
+            code: Cow::Borrowed("NotImplemented"),
+            message: Cow::Owned(message),
+        }
+    }
 
     const fn of(status: u16, code: &'static str, message: &'static str) -> Self {
         Self {
@@ -80,13 +90,21 @@ pub(super) fn refuse(responder: &Responder, refusal: &Refusal) -> Ending {
             r#"<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>"#
         )
     };
-    reply(responder, *status, "application/xml", body.into_bytes())
+    xml(responder, *status, body)
 }
 
-pub(super) fn reply(responder: &Responder, status: u16, content_type: &str, body: Vec<u8>) -> Ending {
-    let headers = vec![
-        ("x-amz-request-id", responder.next_request_id()),
-        ("content-type", content_type.to_owned()),
-    ];
+pub(super) fn xml(responder: &Responder, status: u16, body: String) -> Ending {
+    let content_type = ("content-type", "application/xml".to_owned());
+    reply(responder, status, [content_type], body.into_bytes())
+}
+
+pub(super) fn reply(
+    responder: &Responder,
+    status: u16,
+    headers: impl IntoIterator<Item = (&'static str, String)>,
+    body: Vec<u8>,
+) -> Ending {
+    let id = ("x-amz-request-id", responder.next_request_id());
+    let headers = [id].into_iter().chain(headers).collect();
     Ending::Reply(Reply { status, headers, body })
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::answer::Refusal;
+use super::condition::Condition;
 use super::deletion::Deletion;
+use super::object::Object;
 use crate::admission::AdmissionControl;
 use crate::calls::{Call, HOT_RANGE, Verdict};
 use crate::capacity::{Capacity, TokenBucket};
@@ -22,6 +24,9 @@ use crate::registry::lock;
 /// Puts, gets and deletes of single objects are accepted whatever the capacity, and are not in the journal. A script has the faults of
 /// all calls but gets; those of single entries apply only to `DeleteObjects`. The success of a single put or delete is in its status
 /// alone: with [`InjectedFault::Empty`] it is applied, and with [`InjectedFault::Garbage`] the connection is closed.
+///
+/// Requests of which an operation, a parameter or a header is not modelled are refused with `NotImplemented`. They change nothing, are
+/// not counted, and use no step of the script.
 #[derive(Clone)]
 pub struct Bucket {
     inner: Arc<Inner>,
@@ -35,7 +40,7 @@ struct Inner {
 }
 
 struct State {
-    objects: BTreeMap<String, Bytes>,
+    objects: BTreeMap<String, Object>,
     gate: Gate,
     /// The capacities for deletions, by the prefixes of their keys.
     prefixes: Vec<(String, TokenBucket)>,
@@ -50,13 +55,15 @@ impl Bucket {
     pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
         let state = self.state();
         let objects = state.objects.iter();
-        objects.map(|(key, body)| (key.clone(), body.to_vec())).collect()
+        objects
+            .map(|(key, object)| (key.clone(), object.body.to_vec()))
+            .collect()
     }
 
     /// Puts an object without a call.
     pub fn insert(&self, key: impl Into<String>, body: impl Into<Vec<u8>>) {
         let body: Vec<u8> = body.into();
-        self.state().objects.insert(key.into(), body.into());
+        self.state().objects.insert(key.into(), Object::new(body.into(), ""));
     }
 
     /// The number of objects.
@@ -117,24 +124,24 @@ impl Bucket {
         }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Bytes> {
-        self.state().objects.get(key).cloned()
+    pub(super) fn read<R>(&self, key: &str, read: impl FnOnce(&Object) -> R) -> Option<R> {
+        self.state().objects.get(key).map(read)
     }
 
-    /// Puts an object, unless the fault of the request prevents it.
-    pub(super) fn put(&self, key: &str, body: Bytes, answered: &Answered) -> InjectedFault {
+    /// Puts an object, unless the condition or the fault of the request prevents it.
+    pub(super) fn put(&self, key: &str, object: Object, condition: &Condition, answered: &Answered) -> Written {
         let mut state = self.state();
         state.puts += 1;
-        state.write(answered, |objects| {
-            objects.insert(key.to_owned(), body);
+        state.write(key, condition, answered, |objects| {
+            objects.insert(key.to_owned(), object);
         })
     }
 
-    /// Deletes an object, unless the fault of the request prevents it.
-    pub(super) fn delete(&self, key: &str, answered: &Answered) -> InjectedFault {
+    /// Deletes an object, unless the condition or the fault of the request prevents it.
+    pub(super) fn delete(&self, key: &str, condition: &Condition, answered: &Answered) -> Written {
         let mut state = self.state();
         state.deletes += 1;
-        state.write(answered, |objects| {
+        state.write(key, condition, answered, |objects| {
             objects.remove(key);
         })
     }
@@ -187,21 +194,32 @@ impl Bucket {
 }
 
 impl State {
-    /// Performs a call of a single object, unless its fault prevents it, and returns the fault.
-    fn write(&mut self, answered: &Answered, change: impl FnOnce(&mut BTreeMap<String, Bytes>)) -> InjectedFault {
+    /// Performs a call of a single object, unless its condition or its fault prevents it.
+    fn write(
+        &mut self,
+        key: &str,
+        condition: &Condition,
+        answered: &Answered,
+        change: impl FnOnce(&mut BTreeMap<String, Object>),
+    ) -> Written {
         let fault = of_single_object(self.gate.call(answered).fault);
         let replaces = fault.replaces_answer();
+        let checked = condition.check(self.objects.get(key));
         if replaces.unwrap_or(true) {
-            change(&mut self.objects);
             let statistics = &mut self.gate.statistics;
             statistics.entries += 1;
-            statistics.applied += 1;
-            statistics.units += 1.0;
+            if checked.is_ok() {
+                change(&mut self.objects);
+                statistics.applied += 1;
+                statistics.units += 1.0;
+            } else {
+                statistics.conditions_failed += 1;
+            }
         }
         if let Some(is_applied) = replaces {
             self.gate.count_failed_call(&fault, usize::from(!is_applied));
         }
-        fault
+        (fault, checked)
     }
 
     fn apply(
@@ -247,6 +265,9 @@ impl State {
         );
     }
 }
+
+/// The fault of a call of a single object, and its result without the fault.
+pub(super) type Written = (InjectedFault, Result<(), Refusal>);
 
 /// The fault of a call of a single object: a success without content and one that cannot be read would be a success.
 fn of_single_object(fault: InjectedFault) -> InjectedFault {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roxmltree::{Document, Node};
 
-use super::answer::{Refusal, SLOW_DOWN, ended, refuse, reply, throttled};
+use super::answer::{Refusal, SLOW_DOWN, ended, refuse, throttled, xml};
 use super::bucket::Bucket;
 use super::deletion::Deletion;
 use crate::calls::{Call, Verdict};
@@ -16,6 +16,8 @@ use crate::wire::{Ending, Request, Responder};
 const MOST_KEYS: usize = 1_000;
 /// Bytes of a key at most. From "Naming Amazon S3 objects" in the user guide.
 const LONGEST_KEY: usize = 1_024;
+/// The elements by which a deletion has a condition. They are not modelled.
+const CONDITIONS: [&str; 3] = ["ETag", "LastModifiedTime", "Size"];
 /// The version of objects in a bucket without versions, as all buckets here are.
 const ONLY_VERSION: &str = "null";
 
@@ -55,9 +57,7 @@ pub(super) fn delete(
         }
         Ok(verdicts) => {
             let body = result(&all, &verdicts, &call, is_quiet);
-            ended(call.fault, responder, || {
-                reply(responder, 200, "application/xml", body.into_bytes())
-            })
+            ended(call.fault, responder, || xml(responder, 200, body))
         }
     }
 }
@@ -67,9 +67,7 @@ fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> (Ending,
         InjectedFault::Garbage { .. } => "<DeleteRes",
         _ => "",
     };
-    ended(fault, responder, || {
-        reply(responder, 200, "application/xml", body.into())
-    })
+    ended(fault, responder, || xml(responder, 200, body.to_owned()))
 }
 
 /// Reads the request, or returns the error by which it is refused.
@@ -83,6 +81,12 @@ fn read(request: &Request<'_>) -> Result<Deletions, Refusal> {
     let objects = root
         .children()
         .filter(|node| node.has_tag_name(node_name(root, "Object")));
+    let conditional = objects.clone().flat_map(|object| object.children());
+    let mut conditional = conditional.filter(|node| CONDITIONS.contains(&node.tag_name().name()));
+    if let Some(condition) = conditional.next() {
+        let part = format!("the element {}", condition.tag_name().name());
+        return Err(Refusal::not_implemented(&part));
+    }
     let all = objects
         .map(deletion)
         .collect::<Option<Vec<_>>>()

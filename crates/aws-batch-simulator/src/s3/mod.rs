@@ -1,10 +1,13 @@
-//! The part of S3 that keeps objects: put, get, delete, and `DeleteObjects`.
+//! The part of S3 that keeps objects: put, get, head and delete, and `DeleteObjects`.
 
 mod answer;
 mod bucket;
 mod chunks;
+mod condition;
 mod deletion;
 mod deletions;
+mod object;
+mod operation;
 
 use std::time::Duration;
 
@@ -12,20 +15,16 @@ use bytes::Bytes;
 
 use self::answer::{Refusal, ended, refuse, reply};
 pub use self::bucket::Bucket;
+use self::condition::Condition;
+use self::object::Object;
+use self::operation::Operation;
 use crate::journal::Answered;
 use crate::registry::Registry;
 use crate::wire::{Ending, Request, Responder, percent_decoded};
 
-/// The parameter of the query that makes a request `DeleteObjects`.
-const DELETIONS: &str = "delete";
-
 /// Whether the request is one to S3, which unlike those to the other services name no operation.
 pub(crate) fn is_of_bucket(request: &Request<'_>) -> bool {
-    request.method != "POST" || names_deletions(request.query)
-}
-
-fn names_deletions(query: &str) -> bool {
-    query.split('&').any(|pair| pair.split('=').next() == Some(DELETIONS))
+    request.method != "POST" || !request.query.is_empty()
 }
 
 /// Answers one request, and returns how much longer than usual the answer takes.
@@ -35,47 +34,68 @@ pub(crate) fn answer(
     request: &Request<'_>,
     answered: &Answered,
 ) -> (Ending, Duration) {
-    let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
-    let Some(bucket) = buckets.find(&bucket) else {
-        return (refuse(responder, &Refusal::NO_SUCH_BUCKET), Duration::ZERO);
-    };
-    if request.method == "POST" {
-        return deletions::delete(&bucket, responder, request, answered);
+    let (mut ending, delay) = perform(buckets, responder, request, answered)
+        .unwrap_or_else(|refusal| (refuse(responder, &refusal), Duration::ZERO));
+    if let Ending::Reply(reply) = &mut ending
+        && request.method == "HEAD"
+    {
+        reply.body.clear();
     }
-    answer_for_object(&bucket, responder, request, &key, answered)
+    (ending, delay)
 }
 
-/// Answers a call of a single object, and returns how much longer than usual the answer takes.
-fn answer_for_object(
+fn perform(
+    buckets: &Registry<Bucket>,
+    responder: &Responder,
+    request: &Request<'_>,
+    answered: &Answered,
+) -> Result<(Ending, Duration), Refusal> {
+    let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
+    let operation = Operation::of(request, &key).map_err(|part| Refusal::not_implemented(&part))?;
+    let bucket = buckets.find(&bucket).ok_or(Refusal::NO_SUCH_BUCKET)?;
+    match operation {
+        Operation::Get | Operation::Head => {
+            let ending = bucket.read(&key, |object| found(responder, object));
+            Ok((ending.ok_or(Refusal::NO_SUCH_KEY)?, Duration::ZERO))
+        }
+        Operation::Put(condition) => put(&bucket, responder, request, &key, &condition, answered),
+        Operation::Delete(condition) => {
+            let (fault, deleted) = bucket.delete(&key, &condition, answered);
+            Ok(ended(fault, responder, || match deleted {
+                Ok(()) => reply(responder, 204, [], Vec::new()),
+                Err(refusal) => refuse(responder, &refusal),
+            }))
+        }
+        Operation::DeleteAll => Ok(deletions::delete(&bucket, responder, request, answered)),
+    }
+}
+
+fn found(responder: &Responder, object: &Object) -> Ending {
+    let headers = [
+        // An answer to `HEAD` has it without the body.
+        ("content-length", object.body.len().to_string()),
+        ("content-type", object.content_type.clone()),
+        ("etag", object.etag.clone()),
+    ];
+    reply(responder, 200, headers, object.body.to_vec())
+}
+
+fn put(
     bucket: &Bucket,
     responder: &Responder,
     request: &Request<'_>,
     key: &str,
+    condition: &Condition,
     answered: &Answered,
-) -> (Ending, Duration) {
-    let done = |status| move || reply(responder, status, "application/xml", Vec::new());
-    match request.method {
-        "GET" => (get(responder, bucket, key), Duration::ZERO),
-        "PUT" => {
-            let Some(body) = chunks::body_of(request) else {
-                return (refuse(responder, &Refusal::INCOMPLETE_BODY), Duration::ZERO);
-            };
-            let fault = bucket.put(key, Bytes::copy_from_slice(&body), answered);
-            ended(fault, responder, done(200))
-        }
-        "DELETE" => {
-            let fault = bucket.delete(key, answered);
-            ended(fault, responder, done(204))
-        }
-        _ => (refuse(responder, &Refusal::METHOD_NOT_ALLOWED), Duration::ZERO),
-    }
-}
-
-fn get(responder: &Responder, bucket: &Bucket, key: &str) -> Ending {
-    match bucket.get(key) {
-        Some(body) => reply(responder, 200, "application/octet-stream", body.to_vec()),
-        None => refuse(responder, &Refusal::NO_SUCH_KEY),
-    }
+) -> Result<(Ending, Duration), Refusal> {
+    let body = chunks::body_of(request).ok_or(Refusal::INCOMPLETE_BODY)?;
+    let object = Object::new(Bytes::copy_from_slice(&body), request.header("content-type"));
+    let etag = object.etag.clone();
+    let (fault, stored) = bucket.put(key, object, condition, answered);
+    Ok(ended(fault, responder, || match stored {
+        Ok(()) => reply(responder, 200, [("etag", etag)], Vec::new()),
+        Err(refusal) => refuse(responder, &refusal),
+    }))
 }
 
 /// Bucket and key of a request, percent-decoded.

@@ -99,7 +99,7 @@ impl Simulator {
         buses.add(name, |seed| EventBus::new(name, options, seed))
     }
 
-    /// Creates a bucket of S3: put, get, delete, and `DeleteObjects`. Replaces one with the same name.
+    /// Creates a bucket of S3: put, get, head and delete of objects, and `DeleteObjects`. Replaces one with the same name.
     pub fn bucket(&self, name: &str) -> Bucket {
         let buckets = &self.inner.services.buckets;
         buckets.add(name, |seed| Bucket::new(name, seed))

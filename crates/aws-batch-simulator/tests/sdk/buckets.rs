@@ -16,13 +16,13 @@ use http_body_util::Full;
 use tokio::time::Instant;
 
 /// Without retries.
-fn client(simulator: &Simulator) -> Client {
+pub(crate) fn client(simulator: &Simulator) -> Client {
     let config = simulator.s3_client().config().to_builder();
     Client::from_conf(config.retry_config(RetryConfig::disabled()).build())
 }
 
 /// The same over a socket.
-fn client_over_http(simulator: &Simulator, server: &Server) -> Client {
+pub(crate) fn client_over_http(simulator: &Simulator, server: &Server) -> Client {
     let config = client(simulator).config().to_builder();
     let config = config
         .endpoint_url(server.endpoint())
@@ -30,7 +30,7 @@ fn client_over_http(simulator: &Simulator, server: &Server) -> Client {
     Client::from_conf(config.build())
 }
 
-async fn put(client: &Client, bucket: &str, key: &str) -> Result<PutObjectOutput, SdkError<PutObjectError>> {
+pub(crate) async fn put(client: &Client, bucket: &str, key: &str) -> Result<PutObjectOutput, SdkError<PutObjectError>> {
     let call = client.put_object().bucket(bucket).key(key);
     call.body(format!("body of {key}").into_bytes().into()).send().await
 }

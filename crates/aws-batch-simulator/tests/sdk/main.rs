@@ -16,6 +16,7 @@ mod faults;
 mod log_streams;
 #[cfg(feature = "cloudwatch")]
 mod namespaces;
+mod objects;
 mod queues;
 mod reads;
 mod receipts;
