@@ -66,18 +66,19 @@ pub enum InjectedFault {
         /// Whether the entries are applied before it is closed.
         applied: bool,
     },
-    /// The answer is a 200 with `{}`, or with an empty result.
+    /// The answer is a 200 with `{}`, or with an empty result. Not if that is a success of the call: of a write of a single item, a
+    /// transaction, or a call with metrics or log events.
     Empty {
         /// Whether the entries were applied.
         applied: bool,
     },
-    /// The answer is a 200 that cannot be read.
+    /// The answer is a 200 that cannot be read. The SDK reads none of the answers to metrics: what this one lacks is its request id.
     Garbage {
         /// Whether the entries were applied.
         applied: bool,
     },
     /// This many entries are in neither list of the answer. If the service answers by position, the answer is shorter by this
-    /// number. A table has no such answer: there is no fault.
+    /// number. A table has no such answer, nor has a call with metrics or log events: there is no fault.
     Omitted {
         /// How many.
         entries: usize,
@@ -85,11 +86,11 @@ pub enum InjectedFault {
         applied: bool,
     },
     /// This many entries are returned as unprocessed or failed, and each is listed twice. Not if the call is a write of a single
-    /// item or a transaction: their answers have no list.
+    /// item, a transaction, or a call with metrics or log events: their answers have no list.
     Repeated(usize),
     /// The answer names this many entries that were never sent: a queue or topic in both of its lists, a table as unprocessed.
-    /// If the service answers by position, the answer is longer by this number. Not if the call is a write of a single item or a
-    /// transaction.
+    /// If the service answers by position, the answer is longer by this number. Not if the call is a write of a single item, a
+    /// transaction, or a call with metrics or log events.
     Unknown(usize),
     /// The answer takes this much longer.
     Slow(Duration),

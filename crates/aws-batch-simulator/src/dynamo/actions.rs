@@ -85,7 +85,7 @@ impl Requests {
         let participant = |(name, table): &(String, Table)| Participant {
             name: name.clone(),
             table: table.clone(),
-            call: table.whole_call(answered),
+            call: table.with_gate(|gate| gate.whole_call(answered)),
         };
         self.tables.iter().map(participant).collect()
     }

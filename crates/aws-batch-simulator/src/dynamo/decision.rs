@@ -9,8 +9,7 @@ use super::stored::stored;
 use super::table::{State, Table};
 use crate::admission::Demand;
 use crate::calls::{Call, Cost, Verdict};
-use crate::fault::InjectedFault;
-use crate::journal::{Acknowledgement, Answered};
+use crate::journal::Acknowledgement;
 use crate::wire::Refusal;
 
 /// An action of a transaction consumes twice the units of its table: one half prepares the write, the other one commits it.
@@ -58,16 +57,6 @@ impl Prepared {
 }
 
 impl Table {
-    /// Counts a call that is accepted as a whole, and returns its fault. Its answer has no list whose members could be repeated or
-    /// unknown.
-    pub(super) fn whole_call(&self, answered: &Answered) -> Call {
-        let mut call = self.call(answered);
-        if let InjectedFault::Repeated(_) | InjectedFault::Unknown(_) = call.fault {
-            call.fault = InjectedFault::None;
-        }
-        call
-    }
-
     /// Decides on a change and applies it if it is accepted. Fails if the request is wrong.
     pub(super) fn decide(
         &self,

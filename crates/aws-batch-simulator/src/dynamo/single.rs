@@ -24,7 +24,9 @@ struct Requested<'a> {
 
 pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let found = tables.maybe_of_request(&body)?;
-    let call = found.as_ref().map(|table| table.whole_call(answered));
+    let call = found
+        .as_ref()
+        .map(|table| table.with_gate(|gate| gate.whole_call(answered)));
     let refused = |_: &Refusal| {
         if let Some(table) = &found {
             table.with_gate(|gate| gate.statistics.refused_calls += 1);

@@ -1,12 +1,29 @@
-//! Decides on calls that are accepted as a whole or not at all: writes of single items, and transactions.
+//! Decides on calls that are accepted as a whole or not at all: writes of single items, transactions, and puts of metrics and log
+//! events.
 
 use tokio::time::Instant;
 
 use super::Gate;
 use crate::admission::Throttle;
 use crate::calls::{Call, Cost, HOT_RANGE, Verdict};
+use crate::fault::InjectedFault;
+use crate::journal::Answered;
 
 impl Gate {
+    /// Counts a call that is accepted as a whole, and returns its fault. Its answer has no lists that could lack, repeat or invent
+    /// entries, and an empty answer is its success.
+    pub(crate) fn whole_call(&mut self, answered: &Answered) -> Call {
+        let mut call = self.call(answered);
+        if let InjectedFault::Omitted { .. }
+        | InjectedFault::Repeated(_)
+        | InjectedFault::Unknown(_)
+        | InjectedFault::Empty { .. } = call.fault
+        {
+            call.fault = InjectedFault::None;
+        }
+        call
+    }
+
     /// The entries that fail by a fault. All others are accepted so far.
     pub(crate) fn draw_faults(&mut self, call: &Call, entries: usize) -> Vec<Verdict> {
         self.draw(call, entries).1

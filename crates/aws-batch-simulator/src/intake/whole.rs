@@ -82,7 +82,7 @@ impl<K> WholeIntake<K> {
 
     /// Counts a call and returns its fault.
     pub(crate) fn call(&self, answered: &Answered) -> Call {
-        self.state().gate.call(answered)
+        self.state().gate.whole_call(answered)
     }
 
     /// Counts a call that breaks a rule of the service.

@@ -108,3 +108,20 @@ async fn a_call_that_breaks_a_rule_is_refused_as_a_whole() {
     }
     assert_eq!((stream.len(), stream.statistics().refused_calls), (3, 6));
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_fault_reports_events_as_put_that_are_not() {
+    for applied in [false, true] {
+        let simulator = Simulator::new(1);
+        let stream = simulator.log_stream("shop", "web-1", LogStreamOptions::default().clock_at(NOW));
+        let client = client(&simulator);
+        let fault = InjectedFault::Empty { applied };
+        stream.script([fault.clone(), fault.clone(), fault]);
+        put(&client, events(&[NOW; 2])).await.unwrap();
+        assert_eq!(stream.len(), 2);
+        let output = put(&client, events(&[NOW - 15 * 24 * HOUR, NOW])).await.unwrap();
+        assert!(output.rejected_log_events_info().is_some(), "one of them is not kept");
+        stream.set_capacity(Capacity::none());
+        put(&client, events(&[NOW])).await.unwrap_err();
+    }
+}

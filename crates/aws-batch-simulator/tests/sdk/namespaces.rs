@@ -4,6 +4,7 @@ use aws_batch_simulator::{Capacity, InjectedFault, MetricNamespaceOptions, Simul
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::config::retry::RetryConfig;
 use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_cloudwatch::operation::RequestId;
 use aws_sdk_cloudwatch::operation::put_metric_data::{PutMetricDataError, PutMetricDataOutput};
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{Dimension, MetricDatum};
@@ -126,4 +127,22 @@ async fn a_namespace_is_created_by_the_first_call_to_it() {
         .namespace("AWS/EC2")
         .metric_data(metrics(1).next().unwrap());
     assert_eq!(reserved.send().await.unwrap_err().code(), Some("InvalidParameterValue"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_fault_reports_metrics_as_put_that_are_not() {
+    for applied in [false, true] {
+        let simulator = Simulator::new(1);
+        let namespace = simulator.metric_namespace("shop", MetricNamespaceOptions::default());
+        let client = client(&simulator);
+        let fault = InjectedFault::Empty { applied };
+        namespace.script([fault.clone(), fault]);
+        put(&client, metrics(2)).await.unwrap();
+        assert_eq!(namespace.len(), 2);
+        namespace.set_capacity(Capacity::none());
+        put(&client, metrics(2)).await.unwrap_err();
+        // The SDK does not read the answer. That it is not one of CloudWatch is seen from the missing id.
+        namespace.script([InjectedFault::Garbage { applied }]);
+        assert_eq!(put(&client, metrics(2)).await.unwrap().request_id(), None);
+    }
 }

@@ -325,3 +325,21 @@ async fn a_bad_single_write_is_refused() {
     assert_eq!(error.code(), Some("ResourceNotFoundException"));
     assert_eq!((orders.len(), orders.statistics().refused_calls), (0, 5));
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_fault_reports_a_write_as_done_that_is_not() {
+    for applied in [false, true] {
+        for fault in [InjectedFault::Empty { applied }, InjectedFault::Garbage { applied }] {
+            let simulator = Simulator::new(1);
+            let orders = simulator.table("orders", by_id());
+            let dynamo = simulator.dynamo_client();
+            orders.script([fault.clone()]);
+            let is_done = put(&dynamo, item([("id", "1")])).await.is_ok();
+            assert!(orders.len() == 1 || !is_done, "{fault:?}");
+            // Nor where the capacity does not suffice.
+            orders.set_capacity(Capacity::none());
+            orders.script([fault.clone()]);
+            assert!(put(&dynamo, item([("id", "2")])).await.is_err(), "{fault:?}");
+        }
+    }
+}

@@ -471,3 +471,18 @@ async fn transactions_are_served_over_http() {
     assert_eq!((orders.len(), customers.len()), (1, 1));
     assert_eq!(orders.statistics().applied, 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_fault_reports_a_transaction_as_done_that_is_not() {
+    for applied in [false, true] {
+        let simulator = Simulator::new(1);
+        let orders = simulator.table("orders", by_id());
+        let dynamo = simulator.dynamo_client();
+        let fault = InjectedFault::Empty { applied };
+        orders.script([fault.clone(), fault]);
+        transact(&dynamo, None, vec![put("orders", "1", "x")]).await.unwrap();
+        assert_eq!(orders.len(), 1);
+        orders.set_capacity(Capacity::none());
+        transact(&dynamo, None, vec![delete("orders", "1")]).await.unwrap_err();
+    }
+}
