@@ -4,7 +4,7 @@
 use tokio::time::Instant;
 
 use super::Gate;
-use crate::admission::Throttle;
+use crate::admission::{Demand, Place, Throttle};
 use crate::calls::{Call, Cost, HOT_RANGE, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;
@@ -56,5 +56,24 @@ impl Gate {
             }
         }
         self.count(costs.iter().map(|cost| cost.demand.units), verdicts);
+    }
+
+    /// Takes one unit for a call, whatever its entries are, or returns the limit that does not allow it.
+    pub(crate) fn take_call(&mut self, now: Instant) -> Option<Throttle> {
+        let cost = Cost {
+            demand: Demand::new(Place::default(), 1.0),
+            is_hot: false,
+        };
+        let throttle = self.throttles(now, std::slice::from_ref(&cost)).pop().flatten();
+        if throttle.is_none() {
+            self.control.charge(&cost.demand);
+            self.statistics.units += cost.demand.units;
+        }
+        throttle
+    }
+
+    /// Counts the entries of a call that has paid for them.
+    pub(crate) fn count_entries(&mut self, verdicts: &[Verdict]) {
+        self.count(std::iter::repeat(0.0), verdicts);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::admission::{AdmissionControl, Demand, Place};
-use crate::calls::{Call, Cost, Verdict};
+use crate::admission::AdmissionControl;
+use crate::calls::{Call, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{InjectedFault, Predicate};
 use crate::gate::Gate;
@@ -95,79 +95,66 @@ impl<K> WholeIntake<K> {
     /// without one are rejected alone.
     pub(crate) fn admit(&self, call: &Call, entries: &[Value], kept: Vec<Option<K>>) -> Admission {
         let mut state = self.state();
-        match call.fault.replaces_answer() {
-            None => {}
-            Some(true) => {
-                state.accept(call, entries, kept, self.counts_only, Acknowledgement::without_answer);
-                state.gate.count_failed_call(&call.fault, 0);
-                return Admission::Fault(call.fault.clone());
+        let replaced = call.fault.replaces_answer();
+        if replaced == Some(false) {
+            for entry in entries {
+                state.record(call, entry, call.fault.acknowledgement_of_skipped());
             }
-            Some(false) => {
-                state.skip(call, entries, call.fault.acknowledgement_of_skipped());
-                state.gate.count_failed_call(&call.fault, entries.len());
-                return Admission::Fault(call.fault.clone());
-            }
+            state.gate.count_failed_call(&call.fault, entries.len());
+            return Admission::Fault(call.fault.clone());
         }
-        let faults = state.gate.draw_faults(call, entries.len());
+        let (admission, verdict) = state.decide(call, entries.len());
+        let verdicts: Vec<Verdict> = kept
+            .iter()
+            .map(|kept| match kept {
+                None if verdict.is_applied() => Verdict::internal_error(),
+                _ => verdict.clone(),
+            })
+            .collect();
+        state.gate.count_entries(&verdicts);
+        for (entry, verdict) in entries.iter().zip(&verdicts) {
+            let known = verdict.acknowledgement();
+            let told = if replaced.is_some() {
+                known.without_answer()
+            } else {
+                known
+            };
+            state.record(call, entry, told);
+        }
+        if verdict.is_applied() && !self.counts_only {
+            state.kept.extend(kept.into_iter().flatten());
+        }
+        if replaced.is_some() {
+            state.gate.count_failed_call(&call.fault, 0);
+            return Admission::Fault(call.fault.clone());
+        }
+        match admission {
+            Admission::Throttled => state.gate.statistics.throttled_calls += 1,
+            Admission::Failed { .. } => state.gate.statistics.failed_calls += 1,
+            Admission::Accepted | Admission::Fault(_) => {}
+        }
+        admission
+    }
+}
+
+impl<K> State<K> {
+    /// Decides on the call as a whole, and charges for it if it is accepted. The verdict is that on each of its entries.
+    fn decide(&mut self, call: &Call, entries: usize) -> (Admission, Verdict) {
+        let faults = self.gate.draw_faults(call, entries);
         let failed = faults.iter().find_map(|verdict| match verdict {
             Verdict::Failed { code, sender_fault } => Some((code.to_string(), *sender_fault)),
             _ => None,
         });
         if let Some((code, is_sender_at_fault)) = failed {
-            state.skip(call, entries, Acknowledgement::Rejected);
-            state
-                .gate
-                .settle(&costs(entries.len()), &vec![Verdict::internal_error(); entries.len()]);
-            state.gate.statistics.failed_calls += 1;
-            return Admission::Failed {
+            let admission = Admission::Failed {
                 is_sender_at_fault,
                 code,
             };
+            return (admission, Verdict::internal_error());
         }
-        let throttle = state
-            .gate
-            .throttles(call.info.at, &costs(1))
-            .into_iter()
-            .flatten()
-            .next();
-        if let Some(throttle) = throttle {
-            state.skip(call, entries, Acknowledgement::Rejected);
-            let verdicts = vec![Verdict::Throttled(throttle); entries.len()];
-            state.gate.settle(&costs(entries.len()), &verdicts);
-            state.gate.statistics.throttled_calls += 1;
-            return Admission::Throttled;
-        }
-        state.accept(call, entries, kept, self.counts_only, |known| known);
-        Admission::Accepted
-    }
-}
-
-impl<K> State<K> {
-    fn accept(
-        &mut self,
-        call: &Call,
-        entries: &[Value],
-        kept: Vec<Option<K>>,
-        counts_only: bool,
-        learned: impl Fn(Acknowledgement) -> Acknowledgement,
-    ) {
-        let verdict = |kept: &Option<K>| match kept {
-            Some(_) => Verdict::Accepted,
-            None => Verdict::internal_error(),
-        };
-        let verdicts: Vec<Verdict> = kept.iter().map(verdict).collect();
-        self.gate.settle(&costs(entries.len()), &verdicts);
-        for (entry, verdict) in entries.iter().zip(&verdicts) {
-            self.record(call, entry, learned(verdict.acknowledgement()));
-        }
-        if !counts_only {
-            self.kept.extend(kept.into_iter().flatten());
-        }
-    }
-
-    fn skip(&mut self, call: &Call, entries: &[Value], acknowledgement: Acknowledgement) {
-        for entry in entries {
-            self.record(call, entry, acknowledgement);
+        match self.gate.take_call(call.info.at) {
+            Some(throttle) => (Admission::Throttled, Verdict::Throttled(throttle)),
+            None => (Admission::Accepted, Verdict::Accepted),
         }
     }
 
@@ -175,13 +162,4 @@ impl<K> State<K> {
         let journal = &mut self.gate.journal;
         journal.write(&call.info, Action::Send, "", entry, acknowledgement);
     }
-}
-
-/// The costs of the entries of a call, which are those of the call: one unit, whatever it carries.
-fn costs(entries: usize) -> Vec<Cost> {
-    let cost = |place| Cost {
-        demand: Demand::new(Place::default(), if place == 0 { 1.0 } else { 0.0 }),
-        is_hot: false,
-    };
-    (0..entries).map(cost).collect()
 }

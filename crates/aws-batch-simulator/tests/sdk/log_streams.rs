@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_simulator::{Capacity, InjectedFault, LogStreamOptions, Simulator};
+use aws_batch_simulator::{Capacity, InjectedFault, LogStreamOptions, Record, Simulator};
 use aws_sdk_cloudwatchlogs::Client;
 use aws_sdk_cloudwatchlogs::config::retry::RetryConfig;
 use aws_sdk_cloudwatchlogs::error::{ProvideErrorMetadata, SdkError};
@@ -124,4 +124,43 @@ async fn no_fault_reports_events_as_put_that_are_not() {
         stream.set_capacity(Capacity::none());
         put(&client, events(&[NOW])).await.unwrap_err();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_with_a_rejected_first_event_costs_as_much_as_any_other() {
+    let simulator = Simulator::new(1);
+    let capacity = Capacity::per_second(1.0).burst(2.0).starts_full();
+    let options = LogStreamOptions::default().clock_at(NOW).capacity(capacity);
+    let stream = simulator.log_stream("shop", "web-1", options);
+    let client = client(&simulator);
+    let old = NOW - 15 * 24 * HOUR;
+    put(&client, events(&[old, NOW])).await.unwrap();
+    put(&client, events(&[old])).await.unwrap();
+    let throttled = put(&client, events(&[NOW])).await.unwrap_err();
+    assert_eq!(throttled.code(), Some("ThrottlingException"));
+    let statistics = stream.statistics();
+    assert_eq!((stream.len(), statistics.units, statistics.throttled), (1, 2.0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_applies_a_call_only_as_far_as_there_is_capacity() {
+    let simulator = Simulator::new(1);
+    let capacity = Capacity::per_second(1.0).burst(1.0).starts_full();
+    let options = LogStreamOptions::default().clock_at(NOW).capacity(capacity);
+    let stream = simulator.log_stream("shop", "web-1", options);
+    stream.keep_journal();
+    let dropped = InjectedFault::Dropped { applied: true };
+    stream.script([dropped.clone(), dropped]);
+    let client = client(&simulator);
+    for _ in 0..2 {
+        put(&client, events(&[NOW; 2])).await.unwrap_err();
+    }
+    let statistics = stream.statistics();
+    assert_eq!((stream.len(), statistics.applied, statistics.throttled), (2, 2, 2));
+    assert_eq!((statistics.failed_calls, statistics.throttled_calls), (2, 0));
+    let applied = |record: &Record| record.acknowledgement().is_applied();
+    assert_eq!(
+        stream.journal().iter().map(applied).collect::<Vec<_>>(),
+        [true, true, false, false]
+    );
 }
