@@ -141,6 +141,19 @@ impl InjectedFault {
         }
     }
 
+    /// What is left of this fault for the other entries of a call after it has met this many of them.
+    pub(crate) fn after(mut self, met: usize) -> Self {
+        if let Self::Unprocessed(entries)
+        | Self::Failed { entries, .. }
+        | Self::Conflict(entries)
+        | Self::Omitted { entries, .. }
+        | Self::Repeated(entries) = &mut self
+        {
+            *entries = entries.saturating_sub(met);
+        }
+        self
+    }
+
     pub(crate) fn is_throttle(&self) -> bool {
         matches!(self, Self::Throttle | Self::AccountLimit)
     }

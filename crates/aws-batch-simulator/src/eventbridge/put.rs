@@ -48,10 +48,15 @@ pub(super) fn put(buses: &Buses, mut body: Value, answered: &Answered) -> Outcom
     let events: Vec<Entry> = events.map(|(place, event)| entry(event, bus_of(place))).collect();
     let fault = parts.first().map_or(&InjectedFault::None, |part| &part.call.fault);
     let mut results: Vec<EntryResult> = events.iter().map(without_bus).collect();
+    let mut rest = fault.clone();
     for Part { bus, places, call } in &parts {
         let of_bus: Vec<&Entry> = places.iter().map(|place| &events[*place]).collect();
+        let good = of_bus.iter().filter(|event| event.failure.is_none()).count();
+        let mut call = call.clone();
+        call.fault = rest.clone();
+        rest = rest.after(good);
         // A fault that replaces the answer is the same for all parts.
-        if let Ok(of_bus) = bus.intake().admit(call, &of_bus, acknowledged_by_place(fault)) {
+        if let Ok(of_bus) = bus.intake().admit(&call, &of_bus, acknowledged_by_place(fault)) {
             for (place, result) in places.iter().zip(of_bus) {
                 results[*place] = result;
             }

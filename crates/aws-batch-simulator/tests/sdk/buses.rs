@@ -139,3 +139,28 @@ async fn events_and_calls_are_throttled() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_of_one_event_fails_one_event_however_many_buses_the_call_names() {
+    let simulator = Simulator::new(1);
+    let orders = simulator.event_bus("orders", EventBusOptions::default());
+    let other = simulator.event_bus("other", EventBusOptions::default());
+    let client = simulator.eventbridge_client();
+    let both = || [events("orders", 2), events("other", 2)].concat();
+    for (entries, fault) in [
+        (1, InjectedFault::Unprocessed(1)),
+        (3, InjectedFault::failed(3, "InternalFailure", false)),
+        (4, InjectedFault::Conflict(9)),
+    ] {
+        orders.script([fault]);
+        assert_eq!(put(&client, both()).await.unwrap().failed_entry_count(), entries);
+    }
+    orders.script([InjectedFault::Omitted {
+        entries: 3,
+        applied: false,
+    }]);
+    assert_eq!(put(&client, both()).await.unwrap().entries().len(), 1);
+    assert_eq!((orders.len(), other.len()), (1, 4));
+    orders.script([InjectedFault::Repeated(1)]);
+    assert_eq!(put(&client, both()).await.unwrap().entries().len(), 5);
+}
