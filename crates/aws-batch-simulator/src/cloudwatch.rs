@@ -131,7 +131,7 @@ fn put(
     let failed = failed.query_code("InternalServiceError");
     Ok(intake
         .admit(&call, &metrics, kept)
-        .outcome(&call, || json!({}), throttled(), failed))
+        .outcome(|| json!({}), throttled(), failed))
 }
 
 fn check(namespace: &MetricNamespace, metrics: &[Value], bytes: usize) -> Result<(), Refusal> {

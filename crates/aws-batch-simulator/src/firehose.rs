@@ -135,7 +135,7 @@ fn put(streams: &Registry<DeliveryStream>, mut body: Value, answered: &Answered)
             let accepted = |_: &Entry, number| json!({"RecordId": format!("{number:032}")});
             let (records, failed) = by_place(records, results, &call.fault, THROTTLED, accepted);
             let answer = json!({"FailedPutCount": failed, "Encrypted": false, "RequestResponses": records});
-            Outcome::success(answer, &call.fault)
+            Outcome::Success(answer)
         },
     );
     Ok(answer)

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -97,17 +98,34 @@ impl fmt::Debug for Record {
     }
 }
 
-/// Whether the answer of a call reached the caller.
+/// Whether the answer of a call reached the caller, and how much longer than usual it takes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Answered(Arc<AtomicBool>);
+pub(crate) struct Answered(Arc<Arrival>);
+
+#[derive(Debug, Default)]
+struct Arrival {
+    has_happened: AtomicBool,
+    /// In nanoseconds.
+    delay: AtomicU64,
+}
 
 impl Answered {
     pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.has_happened.store(true, Ordering::Release);
     }
 
     fn is_true(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.has_happened.load(Ordering::Acquire)
+    }
+
+    /// The answer takes at least this much longer, whatever it says.
+    pub(crate) fn delay_by(&self, delay: Duration) {
+        let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        self.0.delay.fetch_max(delay, Ordering::Relaxed);
+    }
+
+    pub(crate) fn delay(&self) -> Duration {
+        Duration::from_nanos(self.0.delay.load(Ordering::Relaxed))
     }
 }
 

@@ -186,7 +186,7 @@ fn put(streams: &Registry<LogStream>, mut body: Value, answered: &Answered) -> R
     let failed = Refusal::new("ServiceUnavailableException", "Simulated failure").status(503);
     Ok(intake
         .admit(&call, &events, kept)
-        .outcome(&call, || rejected.answer(times.len()), throttled(), failed))
+        .outcome(|| rejected.answer(times.len()), throttled(), failed))
 }
 
 fn kept(event: &Value) -> LogEvent {

@@ -95,7 +95,6 @@ fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
     }
 
     let mut unprocessed = Map::new();
-    let mut late = None;
     for (part, call, verdicts) in decided {
         let mut rest: Vec<Value> = part
             .entries
@@ -107,7 +106,6 @@ fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
         match call.fault {
             InjectedFault::Repeated(_) => rest.extend_from_within(..),
             InjectedFault::Unknown(count) => rest.extend((0..count).map(|number| never_sent(&part.table, number))),
-            InjectedFault::Slow(delay) => late = late.max(Some(delay)),
             _ => {}
         }
         if !rest.is_empty() {
@@ -118,10 +116,7 @@ fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
     if let Some("TOTAL" | "INDEXES") = requested {
         answer["ConsumedCapacity"] = Value::Array(consumed);
     }
-    Ok(match late {
-        Some(delay) => Outcome::Late(answer, delay),
-        None => Outcome::Success(answer),
-    })
+    Ok(Outcome::Success(answer))
 }
 
 /// A put with a key that no request has named.

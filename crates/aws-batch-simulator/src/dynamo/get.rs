@@ -71,27 +71,21 @@ struct Keys {
 const NO_REQUESTS: &str = "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have \
                            length greater than or equal to 1";
 
-pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal> {
+pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let requests = requests(body, NO_REQUESTS)?;
     let found = find(tables, &requests);
     // A key is wrong whatever its table is, even if there is no such table.
     let keys = check(requests, body)?;
     let parts = parts(keys, found?)?;
-    // Reads have no journal.
-    let call = |part: &Part<Keys>| part.table.reads().call(&Answered::default());
+    let call = |part: &Part<Keys>| part.table.reads().call(answered);
     let calls: Vec<Call> = parts.iter().map(call).collect();
-    let faults = calls.iter().map(|call| &call.fault);
-    if let Some(fault) = faults.clone().find(|fault| fault.replaces_answer().is_some()) {
+    let mut faults = calls.iter().map(|call| &call.fault);
+    if let Some(fault) = faults.find(|fault| fault.replaces_answer().is_some()) {
         return match parts.first() {
             Some(part) if fault.is_throttle() => Err(exceeded(&part.table)),
             _ => Ok(Outcome::Fault(fault.clone())),
         };
     }
-    let delay = faults.filter_map(|fault| match fault {
-        InjectedFault::Slow(delay) => Some(*delay),
-        _ => None,
-    });
-    let delay = delay.max();
     let capacity = body["ReturnConsumedCapacity"].as_str();
     let (mut responses, mut unprocessed, mut units_of_tables) = (Map::new(), Map::new(), Vec::new());
     let (mut bytes, mut processed) = (0, 0);
@@ -145,10 +139,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value) -> Result<Outcome, Refusal>
     if let Some("TOTAL" | "INDEXES") = capacity {
         answer["ConsumedCapacity"] = Value::Array(units_of_tables);
     }
-    Ok(match delay {
-        Some(delay) => Outcome::Late(answer, delay),
-        None => Outcome::Success(answer),
-    })
+    Ok(Outcome::Success(answer))
 }
 
 /// The answer when nothing of a call was read.

@@ -64,14 +64,14 @@ pub(crate) fn operate(
     answered: &Answered,
 ) -> Outcome {
     match operation {
-        "BatchGetItem" => get::get(tables, &mut body).into(),
+        "BatchGetItem" => get::get(tables, &mut body, answered).into(),
         "BatchWriteItem" => batch::write(tables, body, answered).into(),
         "DeleteItem" => single::write(tables, Kind::Delete, body, answered).into(),
         "DescribeTable" => describe::describe(tables, &body).into(),
         "GetItem" => get::get_item(tables, &body).into(),
         "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
-        "Query" => query::query(tables, &body).into(),
-        "Scan" => scan::scan(tables, &body).into(),
+        "Query" => query::query(tables, &body, answered).into(),
+        "Scan" => scan::scan(tables, &body, answered).into(),
         "TransactWriteItems" => transaction::write(tables, tokens, body, answered).into(),
         "UpdateItem" => single::write(tables, Kind::Update, body, answered).into(),
         _ => Refusal::unknown_operation().into(),

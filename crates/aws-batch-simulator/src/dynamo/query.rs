@@ -21,15 +21,14 @@ const UNKNOWN: [&str; 5] = [
     "ConditionalOperator",
 ];
 
-pub(super) fn query(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
+pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let table = tables.of_request(body)?;
     if let Some(member) = UNKNOWN.iter().find(|member| !body[**member].is_null()) {
         return Err(Refusal::validation(format!(
             "The simulator does not know {member} of a query"
         )));
     }
-    // Reads have no journal.
-    let call = table.reads().call(&Answered::default());
+    let call = table.reads().call(answered);
     if let Some(refused) = refused(&table, &call.fault) {
         return refused;
     }
@@ -45,7 +44,7 @@ pub(super) fn query(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
     if matches!(body["ReturnConsumedCapacity"].as_str(), Some("INDEXES" | "TOTAL")) {
         answer["ConsumedCapacity"] = json!({"TableName": table.name(), "CapacityUnits": units});
     }
-    Ok(Outcome::success(answer, &call.fault))
+    Ok(Outcome::Success(answer))
 }
 
 /// All items whose partition keys have this hash.

@@ -42,11 +42,10 @@ struct Requested {
     returns_capacity: bool,
 }
 
-pub(super) fn scan(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
+pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let table = tables.of_request(body)?;
     let requested = requested(&table, body)?;
-    // Reads have no journal.
-    let call = table.reads().call(&Answered::default());
+    let call = table.reads().call(answered);
     if let Some(refused) = refused(&table, &call.fault) {
         return refused;
     }
@@ -69,7 +68,7 @@ pub(super) fn scan(tables: &Tables, body: &Value) -> Result<Outcome, Refusal> {
     let units = cost.demand.units;
     charged(&table, &call, cost)?;
     let answer = answer(&table, body, &requested, page, units)?;
-    Ok(Outcome::success(answer, &call.fault))
+    Ok(Outcome::Success(answer))
 }
 
 /// What a fault answers instead of the page, if it does.

@@ -43,7 +43,7 @@ pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answere
     }
     let decided = table.decide(&change, &call, acknowledgement).inspect_err(refused)?;
     let requested = requested(kind, &change.request)?;
-    answer(&table, &change, &call, &decided, &requested)
+    answer(&table, &change, &decided, &requested)
 }
 
 fn check(kind: Kind, body: Value) -> Result<Change, Refusal> {
@@ -152,7 +152,6 @@ fn answer_with_fault(table: &Table, change: &Change, call: &Call, is_applied: bo
 fn answer(
     table: &Table,
     change: &Change,
-    call: &Call,
     decided: &Decided,
     requested: &Requested<'_>,
 ) -> Result<Outcome, Refusal> {
@@ -169,7 +168,7 @@ fn answer(
                 Some(item) => refusal.with("Item", item),
                 None => refusal,
             };
-            return Ok(Outcome::refused(refusal, &call.fault));
+            return Err(refusal);
         }
         _ => {}
     }
@@ -192,5 +191,5 @@ fn answer(
         let json = used.to_json(requested.name, table, requested.capacity == Some("INDEXES"));
         answer.insert("ConsumedCapacity".to_owned(), json);
     }
-    Ok(Outcome::success(Value::Object(answer), &call.fault))
+    Ok(Outcome::Success(Value::Object(answer)))
 }

@@ -100,16 +100,11 @@ fn count_refused(participants: &[Participant]) {
 }
 
 impl Transaction {
-    /// The first fault of a table that replaces the answer; otherwise the longest delay.
+    /// The first fault of a table that replaces the answer.
     fn fault(&self) -> InjectedFault {
         let mut faults = self.participants.iter().map(|participant| &participant.call.fault);
-        let replacing = faults.clone().find(|fault| fault.replaces_answer().is_some());
-        let slow = faults.by_ref().filter_map(|fault| match fault {
-            InjectedFault::Slow(delay) => Some(*delay),
-            _ => None,
-        });
-        let slow = slow.max().map(InjectedFault::Slow);
-        replacing.cloned().or(slow).unwrap_or(InjectedFault::None)
+        let replacing = faults.find(|fault| fault.replaces_answer().is_some());
+        replacing.cloned().unwrap_or(InjectedFault::None)
     }
 
     /// The places of the actions on the table of this participant.
@@ -210,7 +205,7 @@ impl Transaction {
             });
             answer["ConsumedCapacity"] = consumed.collect();
         }
-        Outcome::success(answer, &self.fault())
+        Outcome::Success(answer)
     }
 
     fn answer(
@@ -234,7 +229,7 @@ impl Transaction {
                 participant.table.with_gate(|gate| gate.statistics.canceled_calls += 1);
             }
             let refusal = canceled(self.reasons(&performed));
-            return Ok(Outcome::refused(refusal, &fault));
+            return Err(refusal);
         }
         let mut answer = json!({});
         if let Some("TOTAL" | "INDEXES") = capacity {
@@ -247,7 +242,7 @@ impl Transaction {
             });
             answer["ConsumedCapacity"] = consumed.collect();
         }
-        Ok(Outcome::success(answer, &fault))
+        Ok(Outcome::Success(answer))
     }
 
     fn reasons(&self, performed: &Performed) -> Vec<Value> {

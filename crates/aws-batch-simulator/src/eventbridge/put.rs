@@ -67,7 +67,7 @@ pub(super) fn put(buses: &Buses, mut body: Value, answered: &Answered) -> Outcom
     }
     let accepted = |_: &Entry, number| json!({"EventId": format!("00000000-0000-4000-a000-{number:012x}")});
     let (entries, failed) = by_place(&events, results, fault, THROTTLED, accepted);
-    Outcome::success(json!({"FailedEntryCount": failed, "Entries": entries}), fault)
+    Outcome::Success(json!({"FailedEntryCount": failed, "Entries": entries}))
 }
 
 /// The error of a call that is throttled as a whole.

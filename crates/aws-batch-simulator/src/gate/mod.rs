@@ -97,6 +97,9 @@ impl Gate {
 
     fn count_call(&mut self, fault: InjectedFault, is_scripted: bool, answered: Answered) -> Call {
         self.statistics.calls += 1;
+        if let InjectedFault::Slow(delay) = fault {
+            answered.delay_by(delay);
+        }
         let info = CallInfo {
             number: self.statistics.calls,
             at: Instant::now(),

@@ -30,21 +30,15 @@ pub(crate) enum Admission {
 
 impl Admission {
     /// The result of the call, with the answer of an accepted one, and with the errors of the service by which it is throttled or fails.
-    pub(crate) fn outcome(
-        self,
-        call: &Call,
-        answer: impl FnOnce() -> Value,
-        throttled: Refusal,
-        failed: Refusal,
-    ) -> Outcome {
+    pub(crate) fn outcome(self, answer: impl FnOnce() -> Value, throttled: Refusal, failed: Refusal) -> Outcome {
         match self {
-            Self::Accepted => Outcome::success(answer(), &call.fault),
-            Self::Throttled => Outcome::refused(throttled, &call.fault),
+            Self::Accepted => Outcome::Success(answer()),
+            Self::Throttled => Outcome::Refused(throttled),
             Self::Failed {
                 is_sender_at_fault: true,
                 code,
-            } => Outcome::refused(Refusal::new(code, "Simulated failure"), &call.fault),
-            Self::Failed { .. } => Outcome::refused(failed, &call.fault),
+            } => Outcome::Refused(Refusal::new(code, "Simulated failure")),
+            Self::Failed { .. } => Outcome::Refused(failed),
             Self::Fault(fault) => Outcome::Fault(fault),
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn put(streams: &Streams, mut body: Value, answered: &Answered) -> Re
     let answer = stream.intake().answer(&call, records, acknowledgement, |records, results| {
         let accepted = |record: &Entry, number| json!({"SequenceNumber": sequence_number(number), "ShardId": shard_id(record.shard)});
         let (records, failed) = by_place(records, results, &call.fault, throttled, accepted);
-        Outcome::success(json!({"FailedRecordCount": failed, "Records": records}), &call.fault)
+        Outcome::Success(json!({"FailedRecordCount": failed, "Records": records}))
     });
     Ok(answer)
 }

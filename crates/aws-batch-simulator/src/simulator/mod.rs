@@ -156,7 +156,7 @@ impl Simulator {
         }
         let answered = Answered::default();
         let (ending, delay) = services.answer(responder, &request, &answered).await;
-        let rest = after.saturating_add(delay);
+        let rest = after.saturating_add(delay.max(answered.delay()));
         if !rest.is_zero() {
             sleep(rest).await;
         }

@@ -170,13 +170,12 @@ impl Services {
 
 /// How the call ends, and how much longer than usual that takes.
 fn ended(responder: &Responder, api: &Api, operation: &str, outcome: Outcome) -> (Ending, Duration) {
-    match outcome {
-        Outcome::Success(value) => (responder.succeed(api, operation, &value), Duration::ZERO),
-        Outcome::Late(value, delay) => (responder.succeed(api, operation, &value), delay),
-        Outcome::Refused(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
-        Outcome::RefusedLate(refusal, delay) => (responder.refuse(api, &refusal), delay),
-        Outcome::Fault(fault) => (responder.fail(api, operation, fault), Duration::ZERO),
-    }
+    let ending = match outcome {
+        Outcome::Success(value) => responder.succeed(api, operation, &value),
+        Outcome::Refused(refusal) => responder.refuse(api, &refusal),
+        Outcome::Fault(fault) => responder.fail(api, operation, fault),
+    };
+    (ending, Duration::ZERO)
 }
 
 #[cfg(test)]

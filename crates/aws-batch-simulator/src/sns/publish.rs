@@ -35,7 +35,7 @@ pub(super) fn publish(topics: &Topics, mut body: Value, answered: &Answered) -> 
                 accepted
             });
             let answer = json!({"Successful": {"member": answer.successful}, "Failed": {"member": answer.failed}});
-            Outcome::success(answer, &call.fault)
+            Outcome::Success(answer)
         });
     Ok(answer)
 }

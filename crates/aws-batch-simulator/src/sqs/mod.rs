@@ -31,9 +31,9 @@ pub(crate) const API: Api = Api {
 pub(crate) async fn operate(queues: &Queues, operation: &str, body: Value, answered: &Answered) -> Outcome {
     match operation {
         "SendMessageBatch" => send::send(queues, body, answered).into(),
-        "ReceiveMessage" => receive::receive(queues, &body).await.into(),
-        "DeleteMessageBatch" => receipts::delete(queues, &body).into(),
-        "ChangeMessageVisibilityBatch" => receipts::change_visibility(queues, &body).into(),
+        "ReceiveMessage" => receive::receive(queues, &body, answered).await.into(),
+        "DeleteMessageBatch" => receipts::delete(queues, &body, answered).into(),
+        "ChangeMessageVisibilityBatch" => receipts::change_visibility(queues, &body, answered).into(),
         "GetQueueUrl" => manage::url(queues, &body).into(),
         "ListDeadLetterSourceQueues" => manage::dead_letter_sources(queues, &body).into(),
         "GetQueueAttributes" => manage::attributes(queues, &body).into(),

@@ -18,7 +18,7 @@ use crate::wire::{Outcome, Refusal};
 /// Seconds that a received message may be hidden: twelve hours.
 pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
 
-pub(super) fn delete(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
+pub(super) fn delete(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let entries = check_entries(
         "DeleteMessageBatchRequestEntry",
@@ -41,13 +41,13 @@ pub(super) fn delete(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> 
         }
         Ok(())
     };
-    let outcome = apply(&queue, &entries, delete);
+    let outcome = apply(&queue, &entries, answered, delete);
     // The next messages of a group may be received.
     queue.arrivals().notify_waiters();
     Ok(outcome)
 }
 
-pub(super) fn change_visibility(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
+pub(super) fn change_visibility(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let entries = check_entries(
         "ChangeMessageVisibilityBatchRequestEntry",
@@ -82,7 +82,7 @@ pub(super) fn change_visibility(queues: &Queues, body: &Value) -> Result<Outcome
         store.hide(number, until);
         Ok(())
     };
-    let outcome = apply(&queue, &entries, change);
+    let outcome = apply(&queue, &entries, answered, change);
     queue.state().store.settle(now);
     queue.arrivals().notify_waiters();
     Ok(outcome)
@@ -94,11 +94,12 @@ const INVALID_HANDLE: (&str, &str) = ("ReceiptHandleIsInvalid", "The input recei
 fn apply(
     queue: &Queue,
     entries: &[Value],
+    answered: &Answered,
     act: impl Fn(&mut Store, &Value) -> Result<(), (&'static str, &'static str)>,
 ) -> Outcome {
     let mut state = queue.state();
     let state = &mut *state;
-    let call = state.consumers.call(&Answered::default());
+    let call = state.consumers.call(answered);
     let replaced = call.fault.replaces_answer();
     let cost = Cost {
         demand: Demand::new(Place::default(), 1.0),
@@ -136,7 +137,7 @@ fn apply(
         state.consumers.count_failed_call(&call.fault, 0);
         return Outcome::Fault(call.fault);
     }
-    Outcome::success(json!({"Successful": successful, "Failed": failed}), &call.fault)
+    Outcome::Success(json!({"Successful": successful, "Failed": failed}))
 }
 
 /// The handle of a message that has been received this often.

@@ -18,14 +18,14 @@ use crate::wire::{Outcome, Refusal};
 /// Seconds that a call may wait for messages.
 const LONGEST_WAIT: u64 = 20;
 
-pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Outcome, Refusal> {
+pub(super) async fn receive(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
     let most = usize::try_from(most).unwrap_or(1);
     let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?
         .map_or(queue.options().visibility_timeout, Duration::from_secs);
     let wait = number(body, "WaitTimeSeconds", 0, LONGEST_WAIT)?.unwrap_or(0);
-    let call = queue.with_consumers(|gate| gate.call(&Answered::default()));
+    let call = queue.with_consumers(|gate| gate.call(answered));
     if let Some(applied) = call.fault.replaces_answer() {
         if applied {
             // Hidden from others, although its receiver does not learn of it.
@@ -39,10 +39,10 @@ pub(super) async fn receive(queues: &Queues, body: &Value) -> Result<Outcome, Re
         let arrival = queue.arrivals().notified();
         let (messages, due) = take(queues, &queue, (most, visibility), body);
         if !messages.is_empty() {
-            return Ok(Outcome::success(json!({"Messages": messages}), &call.fault));
+            return Ok(Outcome::Success(json!({"Messages": messages})));
         }
         if Instant::now() >= deadline {
-            return Ok(Outcome::success(json!({}), &call.fault));
+            return Ok(Outcome::Success(json!({})));
         }
         let next = due.map_or(deadline, |due| due.min(deadline));
         tokio::select! {

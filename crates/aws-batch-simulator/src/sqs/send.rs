@@ -77,7 +77,7 @@ fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Outcome, 
         _ => {}
     }
     let answer = json!({"Successful": successful, "Failed": failed});
-    Ok(Outcome::success(answer, &call.fault))
+    Ok(Outcome::Success(answer))
 }
 
 /// The entries that may be enqueued, and those that fail by themselves.

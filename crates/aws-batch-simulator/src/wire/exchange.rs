@@ -1,7 +1,5 @@
 //! A request, the result of its operation, and the end of the call.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::refusal::Refusal;
@@ -38,31 +36,9 @@ impl<'a> Request<'a> {
 /// The result of an operation.
 pub(crate) enum Outcome {
     Success(Value),
-    /// A success whose answer takes longer.
-    Late(Value, Duration),
     Refused(Refusal),
-    /// An error that takes longer.
-    RefusedLate(Refusal, Duration),
     /// A fault replaces the answer.
     Fault(InjectedFault),
-}
-
-impl Outcome {
-    /// The success of a call with this fault, which may delay the answer.
-    pub(crate) fn success(answer: Value, fault: &InjectedFault) -> Self {
-        match fault {
-            InjectedFault::Slow(delay) => Self::Late(answer, *delay),
-            _ => Self::Success(answer),
-        }
-    }
-
-    /// The error of a call with this fault, which may delay the answer.
-    pub(crate) fn refused(refusal: Refusal, fault: &InjectedFault) -> Self {
-        match fault {
-            InjectedFault::Slow(delay) => Self::RefusedLate(refusal, *delay),
-            _ => Self::Refused(refusal),
-        }
-    }
 }
 
 impl From<Refusal> for Outcome {

@@ -158,6 +158,36 @@ async fn a_slow_answer_is_late_but_applied_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_answer_is_slow_also_if_it_is_a_throttle() {
+    let simulator = Simulator::new(1);
+    let delay = Duration::from_secs(9);
+    let orders = simulator.table("orders", by_id().capacity(Capacity::none()));
+    let queue = simulator.queue("orders", QueueOptions::default().capacity(Capacity::none()));
+    orders.set_read_capacity(Capacity::none());
+    orders.script([InjectedFault::Slow(delay), InjectedFault::Slow(delay)]);
+    orders.script_reads([InjectedFault::Slow(delay)]);
+    queue.script([InjectedFault::Slow(delay)]);
+    queue.script_consumers([InjectedFault::Slow(delay)]);
+    let config = simulator.dynamo_client().config().to_builder();
+    let once = aws_sdk_dynamodb::config::retry::RetryConfig::disabled();
+    let dynamo = aws_sdk_dynamodb::Client::from_conf(config.retry_config(once).build());
+    let sqs = simulator.sqs_client();
+    let start = Instant::now();
+    let has_taken = |calls: u32| assert_eq!(start.elapsed(), delay * calls);
+    write(&dynamo, "orders", puts(0..1)).await.unwrap_err();
+    has_taken(1);
+    let put = dynamo.put_item().table_name("orders").item("id", string("1"));
+    put.send().await.unwrap_err();
+    has_taken(2);
+    dynamo.scan().table_name("orders").send().await.unwrap_err();
+    has_taken(3);
+    send(&sqs, queue.url(), messages(0..1)).await.unwrap_err();
+    has_taken(4);
+    sqs.receive_message().queue_url(queue.url()).send().await.unwrap();
+    has_taken(5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_was_not_waited_for_is_ambiguous() {
     let simulator = Simulator::new(1);
     let orders = simulator.table("orders", by_id());

@@ -265,7 +265,7 @@ impl Pair {
         let ours = match operate(&self.tables, &self.tokens, case.operation, body.clone(), &answered) {
             Outcome::Success(answer) => answer,
             Outcome::Refused(refusal) => serde_json::from_slice(&API.error(&refusal, "")).unwrap(),
-            _ => panic!("there are no faults"),
+            Outcome::Fault(_) => panic!("there are no faults"),
         };
         let request = body;
         let theirs = match case.operation {
