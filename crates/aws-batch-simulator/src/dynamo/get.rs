@@ -57,6 +57,10 @@ impl Table {
     pub fn read_statistics(&self) -> Statistics {
         self.reads().statistics
     }
+
+    pub(super) fn count_refused_read(&self) {
+        self.reads().statistics.refused_calls += 1;
+    }
 }
 
 /// The keys that a call reads from one table, and how it reads them.
@@ -74,13 +78,17 @@ const NO_REQUESTS: &str = "1 validation error detected: Value at 'RequestItems' 
 pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let requests = requests(body, NO_REQUESTS)?;
     let found = find(tables, &requests);
+    let all = || found.iter().flatten();
+    let calls: Vec<Call> = all().map(|table| table.reads().call(answered)).collect();
     // A key is wrong whatever its table is, even if there is no such table.
-    let keys = check(requests, body)?;
-    let parts = parts(keys, found?)?;
-    let call = |part: &Part<Keys>| part.table.reads().call(answered);
-    let calls: Vec<Call> = parts.iter().map(call).collect();
+    let parts = check(requests, body).and_then(|keys| parts(keys, found.clone()?));
+    let parts = parts.inspect_err(|_| all().for_each(Table::count_refused_read))?;
     let mut faults = calls.iter().map(|call| &call.fault);
     if let Some(fault) = faults.find(|fault| fault.replaces_answer().is_some()) {
+        for part in &parts {
+            let keys = part.entries.of_items.len();
+            part.table.reads().count_failed_call(fault, keys);
+        }
         return match parts.first() {
             Some(part) if fault.is_throttle() => Err(exceeded(&part.table)),
             _ => Ok(Outcome::Fault(fault.clone())),
@@ -89,7 +97,6 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Res
     let capacity = body["ReturnConsumedCapacity"].as_str();
     let (mut responses, mut unprocessed, mut units_of_tables) = (Map::new(), Map::new(), Vec::new());
     let (mut bytes, mut processed) = (0, 0);
-    let first = parts.first().map(|part| part.table.clone());
     for (part, call) in parts.into_iter().zip(&calls) {
         let Part {
             name,
@@ -131,9 +138,12 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Res
         responses.insert(name, Value::Array(items));
     }
     if processed == 0
-        && let Some(table) = first
+        && let Some(first) = all().next()
     {
-        return Err(exceeded(&table));
+        for table in all() {
+            table.reads().statistics.throttled_calls += 1;
+        }
+        return Err(exceeded(first));
     }
     let mut answer = json!({"Responses": responses, "UnprocessedKeys": unprocessed});
     if let Some("TOTAL" | "INDEXES") = capacity {

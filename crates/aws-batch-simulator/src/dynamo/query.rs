@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::evaluation::{Failure, Queried};
 use super::key::Schema;
-use super::scan::{LARGEST_PAGE, charged, refused};
+use super::scan::{LARGEST_PAGE, charged, ended_by_fault};
 use super::table::Table;
 use super::tables::Tables;
 use crate::admission::{Demand, Place};
@@ -23,19 +23,21 @@ const UNKNOWN: [&str; 5] = [
 
 pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let table = tables.of_request(body)?;
+    let call = table.reads().call(answered);
     if let Some(member) = UNKNOWN.iter().find(|member| !body[**member].is_null()) {
+        table.count_refused_read();
         return Err(Refusal::validation(format!(
             "The simulator does not know {member} of a query"
         )));
     }
-    let call = table.reads().call(answered);
-    if let Some(refused) = refused(&table, &call.fault) {
-        return refused;
+    if let Some(ended) = ended_by_fault(&table, &call.fault) {
+        return ended;
     }
     let hash = partition(table.schema(), body);
     let items = hash.map_or_else(Vec::new, |hash| all(&table, hash));
     let is_hot = items.iter().any(|item| table.is_hot_read(item));
-    let Queried { mut answer, units } = table.query(body, &items).map_err(Failure::into_refusal)?;
+    let queried = table.query(body, &items).map_err(Failure::into_refusal);
+    let Queried { mut answer, units } = queried.inspect_err(|_| table.count_refused_read())?;
     let cost = Cost {
         demand: Demand::new(Place::new(hash.unwrap_or_default(), 0), units),
         is_hot,

@@ -10,6 +10,7 @@ use super::evaluation::Failure;
 use super::get::exceeded;
 use super::items::Page;
 use super::key::place_of_key;
+use super::single::internal_error;
 use super::table::Table;
 use super::tables::Tables;
 use super::throttling::throttled_read;
@@ -44,10 +45,10 @@ struct Requested {
 
 pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let table = tables.of_request(body)?;
-    let requested = requested(&table, body)?;
     let call = table.reads().call(answered);
-    if let Some(refused) = refused(&table, &call.fault) {
-        return refused;
+    let requested = requested(&table, body).inspect_err(|_| table.count_refused_read())?;
+    if let Some(ended) = ended_by_fault(&table, &call.fault) {
+        return ended;
     }
     let page = table.page(
         &requested.hashes,
@@ -65,15 +66,16 @@ pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result
         ),
         is_hot: page.items.iter().any(|item| table.is_hot_read(item)),
     };
-    let units = cost.demand.units;
+    let answer = answer(&table, body, &requested, page, cost.demand.units);
+    let answer = answer.inspect_err(|_| table.count_refused_read())?;
     charged(&table, &call, cost)?;
-    let answer = answer(&table, body, &requested, page, units)?;
     Ok(Outcome::Success(answer))
 }
 
 /// What a fault answers instead of the page, if it does.
-pub(super) fn refused(table: &Table, fault: &InjectedFault) -> Option<Result<Outcome, Refusal>> {
+pub(super) fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<Outcome, Refusal>> {
     fault.replaces_answer()?;
+    table.reads().count_failed_call(fault, 1);
     Some(match fault {
         InjectedFault::AccountLimit => Err(throttled_read(table, of_table(ThroughputLimit::Account))),
         fault if fault.is_throttle() => Err(exceeded(table)),
@@ -83,9 +85,16 @@ pub(super) fn refused(table: &Table, fault: &InjectedFault) -> Option<Result<Out
 
 /// Takes the cost of a page from the capacity for reads, if there is enough of it.
 pub(super) fn charged(table: &Table, call: &Call, cost: Cost) -> Result<(), Refusal> {
-    match table.reads().decide(call, &[cost]).first() {
-        Some(Verdict::Throttled(throttle)) => Err(throttled_read(table, *throttle)),
-        Some(Verdict::Failed { .. }) => Err(Refusal::new("InternalServerError", "Internal server error").status(500)),
+    let mut reads = table.reads();
+    match reads.decide(call, &[cost]).first() {
+        Some(Verdict::Throttled(throttle)) => {
+            reads.statistics.throttled_calls += 1;
+            Err(throttled_read(table, *throttle))
+        }
+        Some(Verdict::Failed { .. }) => {
+            reads.statistics.failed_calls += 1;
+            Err(internal_error())
+        }
         _ => Ok(()),
     }
 }

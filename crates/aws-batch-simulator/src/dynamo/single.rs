@@ -149,12 +149,7 @@ fn answer_with_fault(table: &Table, change: &Change, call: &Call, is_applied: bo
     Ok(Outcome::Fault(fault))
 }
 
-fn answer(
-    table: &Table,
-    change: &Change,
-    decided: &Decided,
-    requested: &Requested<'_>,
-) -> Result<Outcome, Refusal> {
+fn answer(table: &Table, change: &Change, decided: &Decided, requested: &Requested<'_>) -> Result<Outcome, Refusal> {
     let Decided { verdict, prepared } = decided;
     match verdict {
         Verdict::Throttled(throttle) => {

@@ -165,7 +165,7 @@ async fn a_slow_answer_is_slow_also_if_it_is_a_throttle() {
     let queue = simulator.queue("orders", QueueOptions::default().capacity(Capacity::none()));
     orders.set_read_capacity(Capacity::none());
     orders.script([InjectedFault::Slow(delay), InjectedFault::Slow(delay)]);
-    orders.script_reads([InjectedFault::Slow(delay)]);
+    orders.script_reads([InjectedFault::Slow(delay), InjectedFault::Slow(delay)]);
     queue.script([InjectedFault::Slow(delay)]);
     queue.script_consumers([InjectedFault::Slow(delay)]);
     let config = simulator.dynamo_client().config().to_builder();
@@ -181,10 +181,13 @@ async fn a_slow_answer_is_slow_also_if_it_is_a_throttle() {
     has_taken(2);
     dynamo.scan().table_name("orders").send().await.unwrap_err();
     has_taken(3);
-    send(&sqs, queue.url(), messages(0..1)).await.unwrap_err();
+    // Or if the call is refused.
+    dynamo.scan().table_name("orders").limit(0).send().await.unwrap_err();
     has_taken(4);
-    sqs.receive_message().queue_url(queue.url()).send().await.unwrap();
+    send(&sqs, queue.url(), messages(0..1)).await.unwrap_err();
     has_taken(5);
+    sqs.receive_message().queue_url(queue.url()).send().await.unwrap();
+    has_taken(6);
 }
 
 #[tokio::test(start_paused = true)]

@@ -160,3 +160,50 @@ async fn an_item_is_read_as_the_service_keeps_it() {
     let stored = json!({"id": {"S": "1"}, "n": {"N": "42.12"}, "s": {"NS": ["9", "10"]}});
     assert_eq!(orders.items(), [stored]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn reads_that_are_throttled_fail_or_are_refused_are_counted() {
+    let simulator = Simulator::new(1);
+    let orders = filled(&simulator, 10).await;
+    let dynamo = simulator.dynamo_client();
+    let config = dynamo
+        .config()
+        .to_builder()
+        .retry_config(RetryConfig::disabled())
+        .build();
+    let dynamo = aws_sdk_dynamodb::Client::from_conf(config);
+    let scan = || dynamo.scan().table_name("orders");
+    let query = || dynamo.query().table_name("orders");
+    let failing = [InjectedFault::Throttle, InjectedFault::internal_error(false)];
+    orders.script_reads([failing.clone(), failing.clone(), failing].concat());
+    for _ in 0..2 {
+        read(&simulator, keys(0..4)).await.unwrap_err();
+    }
+    for _ in 0..2 {
+        scan().send().await.unwrap_err();
+    }
+    for _ in 0..2 {
+        query().send().await.unwrap_err();
+    }
+    let counts = || {
+        let statistics = orders.read_statistics();
+        let calls = [
+            statistics.throttled_calls,
+            statistics.failed_calls,
+            statistics.refused_calls,
+        ];
+        (calls, [statistics.entries, statistics.throttled, statistics.failed])
+    };
+    assert_eq!(counts(), ([3, 3, 0], [12, 6, 6]));
+    read(&simulator, keys([1, 1])).await.unwrap_err();
+    scan().limit(0).send().await.unwrap_err();
+    query().index_name("by_customer").send().await.unwrap_err();
+    assert_eq!(counts(), ([3, 3, 3], [12, 6, 6]));
+    orders.script_reads([InjectedFault::None, InjectedFault::Unprocessed(1)]);
+    orders.set_read_capacity(Capacity::none());
+    read(&simulator, keys(0..4)).await.unwrap_err();
+    scan().send().await.unwrap_err();
+    scan().send().await.unwrap_err();
+    assert_eq!(counts(), ([5, 4, 3], [18, 11, 7]));
+    assert_eq!(orders.read_statistics().calls, 12);
+}
