@@ -7,16 +7,20 @@ use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::queue::{Queue, Queues};
+use super::queue::{Queue, Queues, State};
 use super::request::{check_entries, queue_of};
 use super::store::Store;
 use crate::admission::{Demand, Place};
 use crate::calls::{Cost, Verdict};
+use crate::fault::InjectedFault;
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 
 /// Seconds that a received message may be hidden: twelve hours.
 pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
+
+/// Why an entry fails by itself: a code and a message.
+type Failure = (&'static str, &'static str);
 
 pub(super) fn delete(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
@@ -24,9 +28,9 @@ pub(super) fn delete(queues: &Queues, body: &Value, answered: &Answered) -> Resu
         "DeleteMessageBatchRequestEntry",
         "ReceiptHandle",
         body["Entries"].clone(),
-    )?;
+    );
     let is_fifo = queue.is_fifo();
-    let delete = |store: &mut Store, entry: &Value| {
+    let check = |store: &Store, entry: &Value| {
         let (number, receives) = read_handle(&entry["ReceiptHandle"]).ok_or(INVALID_HANDLE)?;
         let message = store.get(number);
         if is_fifo && message.is_some() && !store.is_held(number, receives) {
@@ -36,12 +40,14 @@ pub(super) fn delete(queues: &Queues, body: &Value, answered: &Answered) -> Resu
             ));
         }
         // A standard queue answers an older receipt handle with success, but deletes nothing.
-        if message.is_some_and(|message| message.receives == receives) {
+        Ok(message.filter(|message| message.receives == receives).map(|_| number))
+    };
+    let delete = |store: &mut Store, number: Option<u64>| {
+        if let Some(number) = number {
             store.remove(number);
         }
-        Ok(())
     };
-    let outcome = apply(&queue, &entries, answered, delete);
+    let outcome = answer(&queue, entries, answered, check, delete)?;
     // The next messages of a group may be received.
     queue.arrivals().notify_waiters();
     Ok(outcome)
@@ -53,9 +59,9 @@ pub(super) fn change_visibility(queues: &Queues, body: &Value, answered: &Answer
         "ChangeMessageVisibilityBatchRequestEntry",
         "ReceiptHandle",
         body["Entries"].clone(),
-    )?;
+    );
     let now = Instant::now();
-    let change = |store: &mut Store, entry: &Value| {
+    let check = |store: &Store, entry: &Value| {
         let timeout = entry["VisibilityTimeout"].as_u64();
         let timeout = timeout.filter(|timeout| *timeout <= LONGEST_VISIBILITY).ok_or((
             "InvalidParameterValue",
@@ -78,66 +84,84 @@ pub(super) fn change_visibility(queues: &Queues, body: &Value, answered: &Answer
                  timeout change.",
             ));
         }
-        // A message that is visible again stays so, and the answer is a success.
-        store.hide(number, until);
-        Ok(())
+        Ok((number, until))
     };
-    let outcome = apply(&queue, &entries, answered, change);
+    // A message that is visible again stays so, and the answer is a success.
+    let hide = |store: &mut Store, (number, until)| store.hide(number, until);
+    let outcome = answer(&queue, entries, answered, check, hide)?;
     queue.state().store.settle(now);
     queue.arrivals().notify_waiters();
     Ok(outcome)
 }
 
-const INVALID_HANDLE: (&str, &str) = ("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
+const INVALID_HANDLE: Failure = ("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
 
-/// Applies the call to the messages of the entries, except for those that fail by a fault. `act` returns why an entry fails.
-fn apply(
+/// Counts the call and applies it to the messages of the entries, except for those that fail by themselves or by a fault. `check` finds
+/// what there is to do for an entry, or why it fails.
+fn answer<T>(
     queue: &Queue,
-    entries: &[Value],
+    entries: Result<Vec<Value>, Refusal>,
     answered: &Answered,
-    act: impl Fn(&mut Store, &Value) -> Result<(), (&'static str, &'static str)>,
-) -> Outcome {
+    check: impl Fn(&Store, &Value) -> Result<T, Failure>,
+    act: impl Fn(&mut Store, T),
+) -> Result<Outcome, Refusal> {
     let mut state = queue.state();
-    let state = &mut *state;
-    let call = state.consumers.call(answered);
+    let State { consumers, store, .. } = &mut *state;
+    let call = consumers.call(answered);
+    let entries = entries.inspect_err(|_| consumers.statistics.refused_calls += 1)?;
     let replaced = call.fault.replaces_answer();
+    if replaced == Some(false) {
+        consumers.count_failed_call(&call.fault, entries.len());
+        return Ok(Outcome::Fault(call.fault));
+    }
+    store.settle(Instant::now());
+    let (mut successful, mut failed, mut good) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in &entries {
+        match check(store, entry) {
+            Ok(to_do) => good.push((&entry["Id"], to_do)),
+            Err((code, message)) => failed.push(failure(&entry["Id"], code, true, message)),
+        }
+    }
+    consumers.count_refused_entries(failed.len());
     let cost = Cost {
         demand: Demand::new(Place::default(), 1.0),
         is_hot: false,
     };
-    let verdicts = match replaced {
-        Some(true) => vec![Verdict::Accepted; entries.len()],
-        Some(false) => {
-            state.consumers.count_failed_call(&call.fault, entries.len());
-            return Outcome::Fault(call.fault);
+    let verdicts = consumers.decide(&call, &vec![cost; good.len()]);
+    for ((id, to_do), verdict) in good.into_iter().zip(verdicts) {
+        if verdict.is_applied() {
+            act(store, to_do);
         }
-        None => state.consumers.decide(&call, &vec![cost; entries.len()]),
-    };
-    state.store.settle(Instant::now());
-    let (mut successful, mut failed) = (Vec::new(), Vec::new());
-    let failure = |entry: &Value, code: &str, sender_fault: bool, message: &str| json!({"Id": entry["Id"], "Code": code, "SenderFault": sender_fault, "Message": message});
-    for (entry, verdict) in entries.iter().zip(verdicts) {
-        let applied = if verdict.is_applied() {
-            act(&mut state.store, entry)
-        } else {
-            Ok(())
-        };
-        match (verdict, applied) {
-            (Verdict::Accepted, Ok(())) => successful.push(json!({"Id": entry["Id"]})),
-            (Verdict::Accepted, Err((code, message))) => failed.push(failure(entry, code, true, message)),
-            (Verdict::Throttled(_), _) => failed.push(failure(entry, "RequestThrottled", true, "Rate exceeded")),
-            (Verdict::Failed { code, sender_fault }, _) => {
-                failed.push(failure(entry, &code, sender_fault, "Simulated failure"));
+        match verdict {
+            Verdict::Accepted => successful.push(json!({"Id": id})),
+            Verdict::Throttled(_) => failed.push(failure(id, "RequestThrottled", true, "Rate exceeded")),
+            Verdict::Failed { code, sender_fault } => {
+                failed.push(failure(id, &code, sender_fault, "Simulated failure"));
             }
             // Only tables have conditions and transactions.
-            (Verdict::Omitted { .. } | Verdict::ConditionFailed | Verdict::Canceled, _) => {}
+            Verdict::Omitted { .. } | Verdict::ConditionFailed | Verdict::Canceled => {}
         }
     }
     if replaced.is_some() {
-        state.consumers.count_failed_call(&call.fault, 0);
-        return Outcome::Fault(call.fault);
+        consumers.count_failed_call(&call.fault, 0);
+        return Ok(Outcome::Fault(call.fault));
     }
-    Outcome::Success(json!({"Successful": successful, "Failed": failed}))
+    match call.fault {
+        InjectedFault::Repeated(_) => failed.extend_from_within(..),
+        InjectedFault::Unknown(count) => {
+            for number in 0..count {
+                let id = json!(format!("never-sent-{number}"));
+                failed.push(failure(&id, "InternalError", false, "Simulated failure"));
+                successful.push(json!({"Id": id}));
+            }
+        }
+        _ => {}
+    }
+    Ok(Outcome::Success(json!({"Successful": successful, "Failed": failed})))
+}
+
+fn failure(id: &Value, code: &str, sender_fault: bool, message: &str) -> Value {
+    json!({"Id": id, "Code": code, "SenderFault": sender_fault, "Message": message})
 }
 
 /// The handle of a message that has been received this often.

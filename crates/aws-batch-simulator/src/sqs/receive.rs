@@ -20,12 +20,10 @@ const LONGEST_WAIT: u64 = 20;
 
 pub(super) async fn receive(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let queue = queue_of(queues, body)?;
-    let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
-    let most = usize::try_from(most).unwrap_or(1);
-    let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?
-        .map_or(queue.options().visibility_timeout, Duration::from_secs);
-    let wait = number(body, "WaitTimeSeconds", 0, LONGEST_WAIT)?.unwrap_or(0);
     let call = queue.with_consumers(|gate| gate.call(answered));
+    let (most, visibility, wait) = requested(&queue, body).inspect_err(|_| {
+        queue.with_consumers(|gate| gate.statistics.refused_calls += 1);
+    })?;
     if let Some(applied) = call.fault.replaces_answer() {
         if applied {
             // Hidden from others, although its receiver does not learn of it.
@@ -34,7 +32,7 @@ pub(super) async fn receive(queues: &Queues, body: &Value, answered: &Answered) 
         queue.with_consumers(|gate| gate.count_failed_call(&call.fault, 0));
         return Ok(Outcome::Fault(call.fault));
     }
-    let deadline = Instant::now() + Duration::from_secs(wait);
+    let deadline = Instant::now() + wait;
     loop {
         let arrival = queue.arrivals().notified();
         let (messages, due) = take(queues, &queue, (most, visibility), body);
@@ -50,6 +48,18 @@ pub(super) async fn receive(queues: &Queues, body: &Value, answered: &Answered) 
             () = sleep_until(next) => {}
         }
     }
+}
+
+/// How many messages a call asks for at most, for how long it hides them, and for how long it waits for them.
+fn requested(queue: &Queue, body: &Value) -> Result<(usize, Duration, Duration), Refusal> {
+    let most = number(body, "MaxNumberOfMessages", 1, 10)?.unwrap_or(1);
+    let visibility = number(body, "VisibilityTimeout", 0, LONGEST_VISIBILITY)?;
+    let wait = number(body, "WaitTimeSeconds", 0, LONGEST_WAIT)?.unwrap_or(0);
+    Ok((
+        usize::try_from(most).unwrap_or(1),
+        visibility.map_or(queue.options().visibility_timeout, Duration::from_secs),
+        Duration::from_secs(wait),
+    ))
 }
 
 fn take(

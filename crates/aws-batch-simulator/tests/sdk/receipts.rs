@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use aws_batch_simulator::{InjectedFault, QueueOptions, Simulator};
 use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message};
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message,
+};
 use tokio::time::sleep;
 
 use crate::queues::{delete, ordered, receive};
-use crate::{message, send};
+use crate::{message, messages, send};
 
 #[tokio::test(start_paused = true)]
 async fn a_message_in_flight_is_hidden_for_as_long_as_is_said_then() {
@@ -179,4 +181,66 @@ async fn calls_of_consumers_have_faults_of_their_own() {
     assert!(delete().await.is_err());
     assert!(queue.is_empty());
     assert_eq!(queue.consumer_statistics().calls, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletions_are_counted_by_what_became_of_them_and_meet_every_fault() {
+    let simulator = Simulator::new(1);
+    let queue = simulator.queue("orders", QueueOptions::default());
+    let config = simulator.sqs_client().config().to_builder();
+    let sqs = aws_sdk_sqs::Client::from_conf(config.retry_config(RetryConfig::disabled()).build());
+    send(&sqs, queue.url(), messages(0..10)).await.unwrap();
+    let received = receive(&sqs, &queue.url()).await;
+    let handles: Vec<&str> = received.iter().filter_map(Message::receipt_handle).collect();
+    let delete = |handles: &[&str]| {
+        let entries = handles.iter().enumerate().map(|(id, handle)| {
+            let entry = DeleteMessageBatchRequestEntry::builder().id(id.to_string());
+            entry.receipt_handle(*handle).build().unwrap()
+        });
+        let call = sqs.delete_message_batch().queue_url(queue.url());
+        call.set_entries(Some(entries.collect())).send()
+    };
+    let counts = || {
+        let statistics = queue.consumer_statistics();
+        [statistics.entries, statistics.applied, statistics.failed]
+    };
+    queue.script_consumers([
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::Repeated(1),
+        InjectedFault::Unknown(2),
+        InjectedFault::Unprocessed(1),
+    ]);
+    assert!(delete(&handles[..2]).await.is_err());
+    assert_eq!((queue.len(), counts()), (8, [2, 2, 0]));
+    let repeated = delete(&handles[2..4]).await.unwrap();
+    assert_eq!((repeated.successful().len(), repeated.failed().len()), (1, 2));
+    assert_eq!((queue.len(), counts()), (7, [4, 3, 1]));
+    let unknown = delete(&handles[4..6]).await.unwrap();
+    assert_eq!((unknown.successful().len(), unknown.failed().len()), (4, 2));
+    assert!(
+        unknown
+            .failed()
+            .iter()
+            .all(|entry| entry.id().starts_with("never-sent"))
+    );
+    assert_eq!((queue.len(), counts()), (5, [6, 5, 1]));
+    // A wrong handle fails by itself: the fault is one of the others.
+    let wrong = delete(&["no handle", handles[6]]).await.unwrap();
+    let codes: Vec<&str> = wrong.failed().iter().map(BatchResultErrorEntry::code).collect();
+    assert_eq!(codes, ["ReceiptHandleIsInvalid", "InternalError"]);
+    assert_eq!((queue.len(), counts()), (5, [8, 5, 3]));
+    assert!(delete(&[]).await.is_err());
+    assert!(
+        sqs.receive_message()
+            .queue_url(queue.url())
+            .max_number_of_messages(11)
+            .send()
+            .await
+            .is_err()
+    );
+    let statistics = queue.consumer_statistics();
+    assert_eq!(
+        (statistics.calls, statistics.refused_calls, statistics.failed_calls),
+        (7, 2, 1)
+    );
 }
