@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -14,9 +15,13 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::sleep;
 
 use super::Simulator;
 use crate::wire::{self, Ending, Reply};
+
+/// Until the next connection is accepted after one that could not be.
+const PAUSE: Duration = Duration::from_millis(10);
 
 impl Simulator {
     /// Serves this simulator over plain HTTP, for clients in other processes and languages.
@@ -71,12 +76,13 @@ async fn accept(simulator: Simulator, listener: TcpListener) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept() => {
-                // A connection may be reset before it is accepted. The server continues.
-                if let Ok((stream, _)) = accepted {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
                     connections.spawn(connect(simulator.clone(), stream));
                 }
-            }
+                // A connection may be reset before it is accepted, or there are too many open files, which lasts.
+                Err(_) => sleep(PAUSE).await,
+            },
             Some(_) = connections.join_next() => {}
         }
     }
