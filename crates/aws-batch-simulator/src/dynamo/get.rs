@@ -38,7 +38,8 @@ impl Table {
         self.reads().set_faults(faults);
     }
 
-    /// Sets the faults of the next batch reads, scans and queries, one for each call.
+    /// Sets the faults of the next batch reads, scans and queries, one for each call, also for one that is refused because of its
+    /// contents.
     pub fn script_reads(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.reads().set_script(faults);
     }
