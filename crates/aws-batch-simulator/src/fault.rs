@@ -67,7 +67,7 @@ pub enum InjectedFault {
         applied: bool,
     },
     /// The answer is a 200 with `{}`, or with an empty result. Not if that is a success of the call: of a write of a single item, a
-    /// transaction, or a call with metrics or log events.
+    /// transaction, a put or delete of a single object, or a call with metrics or log events.
     Empty {
         /// Whether the entries were applied.
         applied: bool,

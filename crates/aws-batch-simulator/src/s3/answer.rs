@@ -1,7 +1,6 @@
 //! Answers in XML, or with the body of an object.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use crate::fault::InjectedFault;
 use crate::wire::{Ending, Reply, Responder, escaped};
@@ -62,18 +61,16 @@ impl Refusal {
 pub(super) const SLOW_DOWN: &str = "SlowDown";
 
 /// The answer to a call with this fault; `done` is the one without.
-pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> Ending) -> (Ending, Duration) {
-    let ending = match fault {
+pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> Ending) -> Ending {
+    match fault {
         InjectedFault::Throttle | InjectedFault::AccountLimit => throttled(responder),
         InjectedFault::Error {
             status, code, message, ..
         } => refuse(responder, &Refusal { status, code, message }),
         InjectedFault::Dropped { .. } => Ending::Dropped,
         InjectedFault::Hung { .. } => Ending::Hung,
-        InjectedFault::Slow(delay) => return (done(), delay),
         _ => done(),
-    };
-    (ending, Duration::ZERO)
+    }
 }
 
 pub(super) fn throttled(responder: &Responder) -> Ending {

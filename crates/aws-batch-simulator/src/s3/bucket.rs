@@ -23,7 +23,7 @@ use crate::registry::lock;
 ///
 /// Puts, gets and deletes of single objects are accepted whatever the capacity, and are not in the journal. A script has the faults of
 /// all calls but gets; those of single entries apply only to `DeleteObjects`. The success of a single put or delete is in its status
-/// alone: with [`InjectedFault::Empty`] it is applied, and with [`InjectedFault::Garbage`] the connection is closed.
+/// alone: [`InjectedFault::Empty`] is no fault, and with [`InjectedFault::Garbage`] the connection is closed.
 ///
 /// Requests of which an operation, a parameter or a header is not modelled are refused with `NotImplemented`. They change nothing, are
 /// not counted, and use no step of the script.
@@ -202,7 +202,11 @@ impl State {
         answered: &Answered,
         change: impl FnOnce(&mut BTreeMap<String, Object>),
     ) -> Written {
-        let fault = of_single_object(self.gate.call(answered).fault);
+        let fault = match self.gate.whole_call(answered).fault {
+            // The success of a put or a delete is in its status alone, and would be read.
+            InjectedFault::Garbage { applied } => InjectedFault::Dropped { applied },
+            fault => fault,
+        };
         let replaces = fault.replaces_answer();
         let checked = condition.check(self.objects.get(key));
         if replaces.unwrap_or(true) {
@@ -268,15 +272,6 @@ impl State {
 
 /// The fault of a call of a single object, and its result without the fault.
 pub(super) type Written = (InjectedFault, Result<(), Refusal>);
-
-/// The fault of a call of a single object: a success without content and one that cannot be read would be a success.
-fn of_single_object(fault: InjectedFault) -> InjectedFault {
-    match fault {
-        InjectedFault::Empty { .. } => InjectedFault::None,
-        InjectedFault::Garbage { applied } => InjectedFault::Dropped { applied },
-        fault => fault,
-    }
-}
 
 /// Charges the deletions to the capacities of their prefixes, in this order, and throttles those for which there is none.
 fn charge(

@@ -1,7 +1,5 @@
 //! `DeleteObjects`.
 
-use std::time::Duration;
-
 use roxmltree::{Document, Node};
 
 use super::answer::{Refusal, SLOW_DOWN, ended, refuse, throttled, xml};
@@ -27,18 +25,13 @@ struct Deletions {
     is_quiet: bool,
 }
 
-pub(super) fn delete(
-    bucket: &Bucket,
-    responder: &Responder,
-    request: &Request<'_>,
-    answered: &Answered,
-) -> (Ending, Duration) {
+pub(super) fn delete(bucket: &Bucket, responder: &Responder, request: &Request<'_>, answered: &Answered) -> Ending {
     let mut call = bucket.call(answered);
     let Deletions { mut all, is_quiet } = match read(request) {
         Ok(deletions) => deletions,
         Err(refusal) => {
             bucket.count_refused_call();
-            return (refuse(responder, &refusal), Duration::ZERO);
+            return refuse(responder, &refusal);
         }
     };
     // Outside of the lock, because the user's predicate may use this handle.
@@ -62,7 +55,7 @@ pub(super) fn delete(
     }
 }
 
-fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> (Ending, Duration) {
+fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> Ending {
     let body = match fault {
         InjectedFault::Garbage { .. } => "<DeleteRes",
         _ => "",

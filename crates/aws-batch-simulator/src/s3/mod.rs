@@ -9,8 +9,6 @@ mod deletions;
 mod object;
 mod operation;
 
-use std::time::Duration;
-
 use bytes::Bytes;
 
 use self::answer::{Refusal, ended, refuse, reply};
@@ -27,21 +25,21 @@ pub(crate) fn is_of_bucket(request: &Request<'_>) -> bool {
     request.method != "POST" || !request.query.is_empty()
 }
 
-/// Answers one request, and returns how much longer than usual the answer takes.
+/// Answers one request.
 pub(crate) fn answer(
     buckets: &Registry<Bucket>,
     responder: &Responder,
     request: &Request<'_>,
     answered: &Answered,
-) -> (Ending, Duration) {
-    let (mut ending, delay) = perform(buckets, responder, request, answered)
-        .unwrap_or_else(|refusal| (refuse(responder, &refusal), Duration::ZERO));
+) -> Ending {
+    let mut ending =
+        perform(buckets, responder, request, answered).unwrap_or_else(|refusal| refuse(responder, &refusal));
     if let Ending::Reply(reply) = &mut ending
         && request.method == "HEAD"
     {
         reply.body.clear();
     }
-    (ending, delay)
+    ending
 }
 
 fn perform(
@@ -49,14 +47,14 @@ fn perform(
     responder: &Responder,
     request: &Request<'_>,
     answered: &Answered,
-) -> Result<(Ending, Duration), Refusal> {
+) -> Result<Ending, Refusal> {
     let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
     let operation = Operation::of(request, &key).map_err(|part| Refusal::not_implemented(&part))?;
     let bucket = buckets.find(&bucket).ok_or(Refusal::NO_SUCH_BUCKET)?;
     match operation {
         Operation::Get | Operation::Head => {
             let ending = bucket.read(&key, |object| found(responder, object));
-            Ok((ending.ok_or(Refusal::NO_SUCH_KEY)?, Duration::ZERO))
+            ending.ok_or(Refusal::NO_SUCH_KEY)
         }
         Operation::Put(condition) => put(&bucket, responder, request, &key, &condition, answered),
         Operation::Delete(condition) => {
@@ -87,7 +85,7 @@ fn put(
     key: &str,
     condition: &Condition,
     answered: &Answered,
-) -> Result<(Ending, Duration), Refusal> {
+) -> Result<Ending, Refusal> {
     let body = chunks::body_of(request).ok_or(Refusal::INCOMPLETE_BODY)?;
     let object = Object::new(Bytes::copy_from_slice(&body), request.header("content-type"));
     let etag = object.etag.clone();

@@ -155,8 +155,8 @@ impl Simulator {
             sleep(before).await;
         }
         let answered = Answered::default();
-        let (ending, delay) = services.answer(responder, &request, &answered).await;
-        let rest = after.saturating_add(delay.max(answered.delay()));
+        let ending = services.answer(responder, &request, &answered).await;
+        let rest = after.saturating_add(answered.delay());
         if !rest.is_zero() {
             sleep(rest).await;
         }

@@ -1,7 +1,5 @@
 //! Which service answers a request.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 #[cfg(feature = "cloudwatch")]
@@ -99,14 +97,7 @@ impl Services {
     }
 
     /// Answers one request, without waiting.
-    ///
-    /// Returns how the call ends, and how much longer than usual the answer takes.
-    pub(super) async fn answer(
-        &self,
-        responder: &Responder,
-        request: &Request<'_>,
-        answered: &Answered,
-    ) -> (Ending, Duration) {
+    pub(super) async fn answer(&self, responder: &Responder, request: &Request<'_>, answered: &Answered) -> Ending {
         if request.target().is_empty() && s3::is_of_bucket(request) {
             return s3::answer(&self.buckets, responder, request, answered);
         }
@@ -115,16 +106,15 @@ impl Services {
             return self.answer_metrics(responder, request, operation, answered);
         }
         let Some((service, operation)) = Service::of_target(request.target()) else {
-            let ending = responder.refuse(&dynamo::API, &Refusal::unknown_operation());
-            return (ending, Duration::ZERO);
+            return responder.refuse(&dynamo::API, &Refusal::unknown_operation());
         };
         if request.body.len() > LARGEST_BODY {
-            return (responder.too_large(), Duration::ZERO);
+            return responder.too_large();
         }
         let api = service.api();
         let body = match api.protocol.parse(request.body) {
             Ok(body) => body,
-            Err(refusal) => return (responder.refuse(api, &refusal), Duration::ZERO),
+            Err(refusal) => return responder.refuse(api, &refusal),
         };
         // In the Query protocol the operation is a member of the form.
         let action = body.get("Action").and_then(Value::as_str).map(str::to_owned);
@@ -142,7 +132,7 @@ impl Services {
         request: &Request<'_>,
         operation: &str,
         answered: &Answered,
-    ) -> (Ending, Duration) {
+    ) -> Ending {
         let api = &cloudwatch::API;
         let body = crate::wire::decompressed(request.body, request.header("content-encoding"));
         let parsed = body.and_then(|body| Ok((api.protocol.parse(&body)?, body.len())));
@@ -151,7 +141,7 @@ impl Services {
                 let outcome = cloudwatch::operate(&self.namespaces, operation, body, bytes, answered);
                 ended(responder, api, operation, outcome)
             }
-            Err(refusal) => (responder.refuse(api, &refusal), Duration::ZERO),
+            Err(refusal) => responder.refuse(api, &refusal),
         }
     }
 
@@ -168,14 +158,12 @@ impl Services {
     }
 }
 
-/// How the call ends, and how much longer than usual that takes.
-fn ended(responder: &Responder, api: &Api, operation: &str, outcome: Outcome) -> (Ending, Duration) {
-    let ending = match outcome {
+fn ended(responder: &Responder, api: &Api, operation: &str, outcome: Outcome) -> Ending {
+    match outcome {
         Outcome::Success(value) => responder.succeed(api, operation, &value),
         Outcome::Refused(refusal) => responder.refuse(api, &refusal),
         Outcome::Fault(fault) => responder.fail(api, operation, fault),
-    };
-    (ending, Duration::ZERO)
+    }
 }
 
 #[cfg(test)]
