@@ -53,7 +53,7 @@ pub trait BackoffStrategy: Send + Sync + 'static {
     ///
     /// An entry that would wait beyond [`give_up_after`](crate::DeliveryOptions::give_up_after) is handed back at once.
     /// When half of a call was throttled, or nothing of it was accepted, the worker that made it waits as long as the first
-    /// of its entries.
+    /// of its entries; with a [`Pace`], and if none of them failed, for a second at most.
     fn delay(&self, retry: Retry) -> Duration;
 
     /// The part of the strategy that paces calls, if there is one: usually `Some(self)`. Default: none, and calls leave as
@@ -158,7 +158,8 @@ pub trait Pace: Send + Sync {
     fn reset(&self) {}
 
     /// How long a worker waits after one of its calls before it makes the next one. Called once after each
-    /// [`observe`](Self::observe); the worker waits for this or for the delay of the call's entries, whichever is longer.
+    /// [`observe`](Self::observe); the worker waits for this or for the [delay](BackoffStrategy::delay) after the call,
+    /// whichever is longer.
     /// Default: zero.
     fn cooldown(&self) -> Duration {
         Duration::ZERO

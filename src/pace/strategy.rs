@@ -86,7 +86,7 @@ impl SharedStrategy {
         self.ask_details(Duration::ZERO, |details| details.extra_delay(now.into_std()))
     }
 
-    /// Whether it decides when calls leave.
+    /// Whether it has a part that may decide when calls leave.
     pub(crate) fn has_pace(&self) -> bool {
         self.ask_pace(false, |_| true)
     }

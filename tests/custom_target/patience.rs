@@ -1,14 +1,16 @@
 //! How long entries wait for a retry, and how long they are tried.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Pace, Retry, Waiter};
-use aws_batch_delivery::targets::{Answer, BatchTarget, Lane, Limits};
+use aws_batch_delivery::backoff::{Adaptive, Admission, BackoffStrategy, Pace, Retry, Waiter};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
 use tokio::time::Instant;
 
 use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
+use crate::scripted::Scripted;
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_is_given_up_when_its_time_is_used_up() {
@@ -116,6 +118,28 @@ async fn fresh_entries_do_not_hammer_while_leftovers_rest() {
     delivery.deliver(vec![1; 100]).await.unwrap_err();
     // Two slots, each with a call about every second: at 0, 1, 2 and 3 s.
     assert_eq!(calls.lock().unwrap().len(), 8);
+}
+
+/// Each of them is in doubt, so each further one may become a duplicate.
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_failures_takes_no_more_entries_into_doubt_than_are_in_flight() {
+    let (target, calls) = Scripted::new(
+        LIMITS,
+        |_| 1,
+        |_, _| Answer::Whole(Verdict::Rejected(Rejection::Transient, Fault::new("HTTP 500"))),
+    );
+    let options = DeliveryOptions::default()
+        .backoff(Adaptive::default().initial_rate(10_000.0).seed(1))
+        .concurrency(16)
+        .deadline(Instant::now() + Duration::from_mins(5));
+    Delivery::new(target)
+        .options(options)
+        .deliver(0..1_000)
+        .await
+        .unwrap_err();
+    let calls = calls.lock().unwrap();
+    let tried: HashSet<usize> = calls.iter().flatten().copied().collect();
+    assert_eq!(tried.len(), 16 * LIMITS.entries, "in {} calls", calls.len());
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,8 +10,9 @@ use crate::time_limit::later;
 
 /// A slot for one call in flight, while it is empty.
 ///
-/// After a throttled call the slot stays empty as long as the leftovers of the call wait, so that fresh entries are not
-/// sent to a service that has just rejected others. It also stays empty for the strategy's cooldown.
+/// After a rejected call the slot stays empty as long as the leftovers of the call wait, so that fresh entries are not
+/// sent to a service that has just rejected others; after throttles no longer than a second if the strategy decides when
+/// calls leave. It also stays empty for the strategy's cooldown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot {
     /// When the slot may be used again; `None` for at once.

@@ -10,8 +10,8 @@ use crate::options::DeliveryOptions;
 use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
 
-/// How long a slot stays empty at most if the strategy decides when calls leave: a single slot may carry another entry meanwhile, which
-/// notices that the service is back.
+/// How long a slot stays empty at most after throttles if the strategy decides when calls leave: a single slot may carry another entry
+/// meanwhile, which notices that the service is back.
 const LONGEST_WITH_PACE: Duration = Duration::from_secs(1);
 
 /// What happens to a rejected entry.
@@ -73,9 +73,11 @@ impl<'a> RetryDecisions<'a> {
         // Does not apply when few entries of a call are rejected: one hot key must not stop a slot for all others.
         let applies = outcome.accepted == 0 || outcome.throttled * 2 >= outcome.sent;
         let strategy = &self.options.gate.strategy;
+        // No pace falls for failures, and each entry of a call that failed may be in doubt: the slot waits for the same entries.
+        let is_paced = outcome.throttled > 0 && outcome.failed == 0 && strategy.has_pace();
         let delay = match self.delays.shortest() {
             _ if !applies => Duration::ZERO,
-            delay if strategy.has_pace() => delay.min(LONGEST_WITH_PACE),
+            delay if is_paced => delay.min(LONGEST_WITH_PACE),
             delay => delay,
         };
         delay.max(strategy.cooldown())
@@ -158,19 +160,25 @@ mod tests {
     }
 
     #[test]
-    fn with_a_pace_a_slot_stays_empty_for_a_second_at_most() {
+    fn with_a_pace_a_slot_stays_empty_for_a_second_at_most_after_throttles_alone() {
         let now = Instant::now();
         let options = DeliveryOptions::default();
-        let mut state = EntryState::<()>::new(0, 1);
-        let rejected = Outcome::new(now.into_std(), now.into_std()).with_throttled(1);
-        let mut longest = Duration::ZERO;
-        for _ in 0..12 {
-            let mut retries = RetryDecisions::of_call(&options, now);
-            state.rejected(now, Fault::new("rejected"));
-            retries.decide(&mut state, Rejection::Throttled);
-            longest = longest.max(retries.slot_delay(&rejected));
+        let outcome = || Outcome::new(now.into_std(), now.into_std());
+        for (outcome, rejection, is_limited) in [
+            (outcome().with_throttled(1), Rejection::Throttled, true),
+            (outcome().with_failed(1), Rejection::Transient, false),
+            (outcome().with_throttled(1).with_failed(1), Rejection::Throttled, false),
+        ] {
+            let mut state = EntryState::<()>::new(0, 1);
+            let mut longest = Duration::ZERO;
+            for _ in 0..12 {
+                let mut retries = RetryDecisions::of_call(&options, now);
+                state.rejected(now, Fault::new("rejected"));
+                retries.decide(&mut state, rejection);
+                longest = longest.max(retries.slot_delay(&outcome));
+            }
+            assert_eq!(longest == LONGEST_WITH_PACE, is_limited, "{outcome:?}: {longest:?}");
         }
-        assert_eq!(longest, LONGEST_WITH_PACE);
     }
 
     #[test]
