@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use aws_batch_delivery::backoff::details::PaceDetails;
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter};
-use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, throttle};
+use crate::numbers::{LIMITS, accept, numbers, throttle};
 use crate::paused::paused;
 
 /// Takes numbers that cost as many units as their value, and charges a multiple of that.
@@ -230,4 +230,24 @@ proptest! {
         prop_assert_eq!(&sent, &*told.departed.lock().unwrap());
         prop_assert!(sent.iter().all(|sent| *sent > 0));
     }
+}
+
+/// Items of 400 KB: one takes 40 s of the highest rate, and a whole call would take 160 s.
+#[tokio::test(start_paused = true)]
+async fn one_failed_call_of_a_search_does_not_use_up_the_time_of_a_delivery() {
+    let (mut target, calls) = numbers(|number, chunk| match number {
+        1 => Answer::Whole(Verdict::Rejected(Rejection::Transient, Fault::new("HTTP 500"))),
+        _ => accept(chunk),
+    });
+    target.units = |_| 400;
+    let options = DeliveryOptions::default()
+        .max_rate(10.0)
+        .give_up_after(Duration::from_secs(100));
+    let started = Instant::now();
+    let report = Delivery::new(target).options(options).deliver([1; 4]).await.unwrap();
+    assert_eq!((report.delivered, report.resubmitted), (4, 1));
+    assert_eq!(calls.lock().unwrap().len(), 5);
+    // The last of the five attempts need not be paid off.
+    let took = started.elapsed().as_secs();
+    assert!((155..165).contains(&took), "{took} s");
 }

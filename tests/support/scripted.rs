@@ -23,6 +23,7 @@ pub(crate) struct Scripted {
     size: fn(usize) -> usize,
     pub(crate) lane: fn(usize) -> Option<Lane>,
     pub(crate) partition_key: fn(usize) -> Option<u64>,
+    pub(crate) units: fn(usize) -> usize,
     calls: Calls,
     answer: AnswerTo,
 }
@@ -39,6 +40,7 @@ impl Scripted {
             size,
             lane: |_| None,
             partition_key: |_| None,
+            units: |_| 1,
             calls: Arc::clone(&calls),
             answer: Box::new(answer),
         };
@@ -63,6 +65,10 @@ impl BatchTarget for Scripted {
 
     fn partition_key(&self, entry: &usize) -> Option<u64> {
         (self.partition_key)(*entry)
+    }
+
+    fn units(&self, entry: &usize) -> usize {
+        (self.units)(*entry)
     }
 
     async fn send(&self, chunk: &[usize]) -> Answer {

@@ -179,7 +179,10 @@ impl Pacer {
             return Admission::WaitUntil(after(at, seconds.max(MIN_WAIT)));
         }
         let limit = match &mut self.phase {
-            Phase::Searching(search) => search.admit(wanted, waiter.more, self.flow.in_flight(), now),
+            // A window may be many seconds of the highest rate, and nothing is given back for a call that fails.
+            Phase::Searching(search) => search
+                .admit(wanted, waiter.more, self.flow.in_flight(), now)
+                .map(|limit| limit.min(self.settings.max_call(self.settings.max_pace()))),
             Phase::Draining { until } => Err((*until - now).min(ASK_AGAIN)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
             Phase::Steady => {
