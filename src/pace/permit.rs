@@ -134,7 +134,9 @@ impl Departure {
             let ended = scaled(of_hot_keys, self.charge).min(sent);
             if ended > 0 {
                 sent -= ended;
-                strategy.observe(&Outcome::new(outcome.sent_at, outcome.answered_at).with_failed(ended));
+                // They have used nothing of the highest rate.
+                let of_hot_keys = Outcome::new(outcome.sent_at, outcome.answered_at).with_failed(ended);
+                strategy.observe(&of_hot_keys.with_unsent(ended));
             }
         }
         match strategy.meter() {
@@ -156,7 +158,7 @@ impl Drop for Departure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{Admission, BackoffStrategy, Pace, Retry};
+    use crate::backoff::{Adaptive, Admission, BackoffStrategy, Pace, Retry};
     use crate::pace::details::{KeyPace, PaceDetails};
     use crate::sync::Mutex;
 
@@ -262,5 +264,22 @@ mod tests {
                 assert_eq!(of_others.fresh, rest, "none of them is a retry");
             }
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn throttles_of_a_hot_key_cost_nothing_of_the_highest_rate() {
+        let gate = Arc::new(Gate::new(Adaptive::default().max_rate(100.0).seed(1)));
+        for call in 0..3 {
+            let permit = Permit::at_once(&gate, &Waiter::new(20));
+            let departure = permit.unwrap_or_else(|| panic!("call {call} waits")).depart(20);
+            let now = std::time::Instant::now();
+            let outcome = Outcome::new(now, now).with_throttled(20).with_fresh(20, 20);
+            let mut keys = [KeyOutcome::new(7)];
+            (keys[0].sent, keys[0].throttled, keys[0].first_attempts) = (20, 20, (20, 20));
+            (keys[0].fresh, keys[0].fresh_throttled) = (20, 20);
+            departure.answered(&outcome, &mut keys, None);
+            assert!(keys[0].is_hot);
+        }
+        assert!(gate.strategy.is_hot(7));
     }
 }

@@ -232,7 +232,11 @@ impl Pacer {
 
     pub(super) fn observe(&mut self, outcome: &Outcome, jitter: &Jitter) {
         let now = self.flow.clock.now(outcome.answered_at);
-        self.allowed.give_back(to_f64(outcome.throttled + outcome.unsent));
+        let sent_at = self.flow.clock.at(outcome.sent_at);
+        // Nothing was charged for an attempt in an outage.
+        if !matches!(self.phase, Phase::Outage(outage) if sent_at > outage.since) {
+            self.allowed.give_back(to_f64(outcome.throttled + outcome.unsent));
+        }
         if let Some((answer, in_flight)) = self.flow.end(outcome, now) {
             self.observe_answer(&answer, in_flight, jitter);
         }

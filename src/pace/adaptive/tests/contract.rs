@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::Adaptive;
 use super::first_attempts;
-use crate::pace::{Admission, BackoffStrategy, KeyPace, Outcome, Pace, PaceDetails, Retry, Waiter};
+use crate::pace::{Admission, BackoffStrategy, KeyPace, Outcome, Pace, PaceDetails, PaceState, Retry, Waiter};
 
 const TRIP: Duration = Duration::from_millis(10);
 
@@ -191,4 +191,36 @@ fn entries_that_are_rejected_by_chance_rest_for_a_moment_and_others_for_longer()
     assert!(second_rest((7, 2)) <= Duration::from_millis(5));
     assert!(second_rest((0, 0)) >= Duration::from_millis(25));
     assert!(second_rest((0, 5)) >= Duration::from_millis(25));
+}
+
+#[test]
+fn attempts_in_an_outage_pay_off_nothing_of_the_highest_rate() {
+    let strategy = Adaptive::default().initial_rate(10.0).max_rate(10.0).seed(1);
+    let start = Instant::now();
+    Pace::admit(&strategy, start, &Waiter::new(400));
+    // Half a minute and more of the highest rate, for which nothing is given back.
+    Pace::depart(&strategy, start, 400);
+    Pace::observe(&strategy, &Outcome::new(start, start + TRIP).with_failed(400));
+    let throttled = |at: Instant| {
+        Pace::depart(&strategy, at, 100);
+        let outcome = Outcome::new(at, at + TRIP).with_throttled(100).with_fresh(100, 100);
+        Pace::observe(&strategy, &outcome);
+    };
+    (1..=3).for_each(|call| throttled(start + call * TRIP));
+    assert_eq!(strategy.snapshot().state, PaceState::Outage);
+    (1..=9).for_each(|second| throttled(start + Duration::from_secs(second)));
+    let recovered_at = start + Duration::from_secs(10);
+    Pace::depart(&strategy, recovered_at, 1);
+    Pace::observe(
+        &strategy,
+        &Outcome::new(recovered_at, recovered_at + TRIP).with_accepted(1),
+    );
+    assert_ne!(strategy.snapshot().state, PaceState::Outage);
+    let leaves = |second| {
+        matches!(
+            Pace::admit(&strategy, start + Duration::from_secs(second), &Waiter::new(1)),
+            Admission::Go(_)
+        )
+    };
+    assert!((11..40).all(|second| !leaves(second)) && (41..60).any(leaves));
 }
