@@ -232,3 +232,21 @@ async fn an_entry_of_a_slow_service_is_tried_no_longer_than_its_time_and_one_att
     assert_eq!(delivery.deliver(0..4).await.unwrap_err().report.undelivered, 4);
     assert!(started.elapsed() <= patience + Duration::from_secs(30));
 }
+
+/// The timeout doubles with each call, so the fifth one alone would last from 450 s to 930 s.
+#[tokio::test(start_paused = true)]
+async fn the_last_calls_to_a_silent_service_end_with_the_outage() {
+    let patience = Duration::from_mins(10);
+    let slow = Slow {
+        delay: Duration::MAX,
+        stored: Arc::default(),
+    };
+    let started = Instant::now();
+    let delivery = Delivery::new(slow).options(one_at_a_time().retries(0).give_up_after(patience));
+    let error = delivery.deliver(0..20).await.unwrap_err();
+    assert_eq!((error.report.undelivered, error.report.calls), (20, 5));
+    let took = started.elapsed();
+    assert!(took <= patience + Duration::from_secs(31), "{took:?}");
+    let last = &error.undelivered()[19];
+    assert!(matches!(last.cause, Cause::Outage { .. }) && last.may_have_been_delivered);
+}

@@ -45,11 +45,17 @@ where
     /// producer each entry has a limit of its own.
     pub(super) fn outage_ends(&self) -> Option<Instant> {
         let since = self.health.outage()?.since;
-        // Calls in flight end by themselves.
-        let (_, waiting) = self.ledger.underway();
-        let has_entries = waiting > 0 || self.supply.may_send_soon();
-        let is_limited = has_entries && !self.options.counts_from_hand_over;
-        is_limited.then(|| since.checked_add(self.options.patience()))?
+        if self.options.counts_from_hand_over {
+            return None;
+        }
+        let ends = since.checked_add(self.options.patience())?;
+        let (in_flight, waiting) = self.ledger.underway();
+        if waiting > 0 || self.supply.may_send_soon() {
+            return Some(ends);
+        }
+        // Calls in flight end by themselves, unless their timeouts have grown.
+        let is_last = in_flight > 0;
+        is_last.then(|| ends.checked_add(self.options.attempt_timeout))?
     }
 
     /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
