@@ -104,6 +104,11 @@ impl Gate {
         self.queue().hold.extend(sent_at, until);
     }
 
+    /// Whether the service has said that it should not be called now.
+    pub(crate) fn is_held(&self, now: Instant) -> bool {
+        self.queue().hold.until(now).is_some()
+    }
+
     /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.
     pub(crate) fn reset(&self) {
         self.queue().hold.end();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::numbers::{LIMITS, accept, no_delay, numbers};
 use crate::scripted::ROUND_TRIP;
@@ -150,4 +150,24 @@ async fn a_wait_for_a_single_entry_delays_this_one_alone() {
     assert_eq!(started.elapsed(), 3 * SECOND + 2 * ROUND_TRIP);
     assert_eq!(report.calls, 3);
     assert_eq!(*calls.lock().unwrap(), [vec![50, 49], vec![48, 47], vec![50]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_entry_that_a_named_wait_holds_back_names_the_answer_that_named_it() {
+    for (patience, gap) in [(5, 6), (2, 3), (1, 9)] {
+        let (target, calls) = numbers(|_, _| Answer::Whole(rejected(60 * SECOND)));
+        let options = no_delay().give_up_after(patience * SECOND);
+        let producer = Delivery::new(target).options(options).producer();
+        let started = Instant::now();
+        for number in 0..54 / gap {
+            sleep_until(started + number * gap * SECOND).await;
+            let cause = producer.send(1).await.unwrap_err().cause;
+            assert!(
+                matches!(&cause, Cause::Outage { fault, .. } if fault.code() == "HTTP 503"),
+                "entry {number}, one every {gap} s: {cause}"
+            );
+        }
+        assert_eq!(calls.lock().unwrap().len(), 1);
+        producer.close().await.unwrap();
+    }
 }

@@ -141,7 +141,7 @@ where
             self.supply.give_up_expired(now, &mut self.ledger, self.health.outage());
             let refilled = self.supply.refill(now, &mut self.ledger, self.health.outage());
             let has_entries = self.ledger.underway() != (0, 0) || self.supply.may_send_soon();
-            self.health.watch.has_entries(now, has_entries);
+            self.health.watch.has_entries(now, has_entries, &options.gate);
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
             // The target may have panicked in a method that `refill` called.
             if let Some(ending) = self.ordered_end(now) {

@@ -10,6 +10,7 @@ use crate::engine::calls::EndedCall;
 use crate::engine::entry::EntryState;
 use crate::events::STALLED;
 use crate::options::DeliveryOptions;
+use crate::pace::Gate;
 use crate::report::Cause;
 use crate::targets::Fault;
 use crate::time_limit::is_held_up;
@@ -122,8 +123,8 @@ impl Watch {
     }
 
     /// Whether there are entries to try. The time without any is no part of an outage, and after some seconds of it the next outage is
-    /// another one.
-    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool) {
+    /// another one; not while calls wait as long as the service has said: entries that come meanwhile wait for the same reason.
+    pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool, gate: &Gate) {
         if !has_entries {
             self.idle_since.get_or_insert(now);
             return;
@@ -131,7 +132,7 @@ impl Watch {
         let Some(idle_since) = self.idle_since.take() else {
             return;
         };
-        if now - self.answered >= STALLED_AFTER {
+        if now - idle_since >= STALLED_AFTER && !gate.is_held(now) {
             self.unprepared_since = None;
             self.start_over(now);
         } else {
@@ -277,6 +278,8 @@ fn until(options: &DeliveryOptions, now: Instant) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tokio::time::advance;
 
     use super::*;
@@ -284,6 +287,10 @@ mod tests {
     use crate::engine::entry::{Chunk, TrackedEntry};
     use crate::metrics::Metrics;
     use crate::targets::{Answer, Rejection, Verdict};
+
+    fn gate() -> Arc<Gate> {
+        DeliveryOptions::default().gate
+    }
 
     fn seconds(count: u64) -> Duration {
         Duration::from_secs(count)
@@ -330,9 +337,9 @@ mod tests {
         let mut watch = Watch::new("orders".to_owned());
         let begun = Instant::now();
         watch.call_ended(&throttled());
-        watch.has_entries(Instant::now(), false);
+        watch.has_entries(Instant::now(), false, &gate());
         advance(seconds(2)).await;
-        watch.has_entries(Instant::now(), true);
+        watch.has_entries(Instant::now(), true, &gate());
         assert_eq!(watch.outage().map(|outage| outage.since), Some(begun + seconds(2)));
     }
 
@@ -340,10 +347,10 @@ mod tests {
     async fn a_lookup_that_failed_long_ago_is_no_part_of_an_outage() {
         let mut watch = Watch::new("orders".to_owned());
         watch.has_failed_since(Some(Instant::now()));
-        watch.has_entries(Instant::now(), false);
+        watch.has_entries(Instant::now(), false, &gate());
         advance(seconds(3_600)).await;
         let now = Instant::now();
-        watch.has_entries(now, true);
+        watch.has_entries(now, true, &gate());
         watch.call_leaves(now, 0);
         watch.call_ended(&throttled());
         assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
