@@ -179,6 +179,7 @@ impl Watch {
     /// The process was frozen up to now: the stall is not longer than at the last look.
     pub(crate) fn goes_on(&mut self, now: Instant) {
         self.since = now.checked_sub(self.stalled).unwrap_or(now);
+        self.idle = self.idle.min(self.stalled);
     }
 
     /// Looks for a stall, and logs it when a warning is due. Returns when to look again.
@@ -341,6 +342,19 @@ mod tests {
         advance(seconds(2)).await;
         watch.has_entries(Instant::now(), true, &gate());
         assert_eq!(watch.outage().map(|outage| outage.since), Some(begun + seconds(2)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_before_a_freeze_does_not_let_an_outage_begin_after_it() {
+        let mut watch = Watch::new("orders".to_owned());
+        watch.call_ended(&throttled());
+        watch.has_entries(Instant::now(), false, &gate());
+        advance(seconds(4)).await;
+        watch.has_entries(Instant::now(), true, &gate());
+        advance(seconds(3_600)).await;
+        let now = Instant::now();
+        watch.goes_on(now);
+        assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
     }
 
     #[tokio::test(start_paused = true)]
