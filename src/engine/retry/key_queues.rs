@@ -64,6 +64,12 @@ impl<E> KeyQueue<E> {
         }
     }
 
+    /// Positions in the input, the first one among them.
+    fn positions(&self) -> impl Iterator<Item = u64> {
+        let rejected = self.rejected.keys().map(|(_, position)| *position);
+        rejected.chain(self.fresh.front().map(|entry| entry.state.position))
+    }
+
     fn next(&self) -> Option<&TrackedEntry<E>> {
         self.rejected.values().next().or(self.fresh.front())
     }
@@ -155,6 +161,7 @@ impl<E> KeyQueues<E> {
     fn sort_keys(&mut self) {
         self.hot.clear();
         self.draws.clear();
+        self.first = u64::MAX;
         let mut queues: Vec<_> = self.queues.iter().collect();
         queues.sort_unstable_by_key(|(_, queue)| queue.next().map(|entry| entry.state.position));
         for (key, queue) in queues {
@@ -162,6 +169,7 @@ impl<E> KeyQueues<E> {
                 self.hot.push(*key);
             } else {
                 self.draws.extend(std::iter::repeat_n(*key, queue.len()));
+                self.first = queue.positions().fold(self.first, u64::min);
             }
         }
     }

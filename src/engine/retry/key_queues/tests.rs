@@ -140,3 +140,18 @@ fn a_flush_does_not_linger_for_entries_that_wait_by_key() {
     queues.push(4, false, TrackedEntry { entry: 4, state });
     assert!(queues.lingers_until(now, linger, 4).is_some());
 }
+
+#[test]
+fn a_flush_does_not_linger_for_entries_of_a_key_that_has_cooled() {
+    let (now, linger) = (Instant::now(), Duration::from_mins(1));
+    let mut queues = queues([(7, true), (8, false)]);
+    queues.queues.get_mut(&7).unwrap().next_at = Some(now + linger);
+    assert!(queues.lingers_until(now, linger, 1).is_some());
+    queues.update_hot(|_| false);
+    assert!(queues.lingers_until(now, linger, 1).is_none());
+    assert!(queues.lingers_until(now, linger, 0).is_some());
+    // When it is hot again, what is drawn lingers.
+    queues.update_hot(|key| key == 7);
+    queues.queues.get_mut(&7).unwrap().next_at = Some(now + linger);
+    assert!(queues.lingers_until(now, linger, 1).is_some());
+}
