@@ -64,11 +64,14 @@ impl Delivery<DynamoReads> {
         S: Stream<Item = Attributes>,
     {
         let producer = self.producer();
-        let asked = keys.map(move |key| {
+        let asked = keys.enumerate().map(move |(position, key)| {
             let producer = producer.clone();
             async move {
                 let read = KeyRead::new(key);
-                producer.send(read.clone()).await?;
+                let sent = producer.send(read.clone()).await;
+                // In the stream: a key that found no producer or no room has no position of its own.
+                let position = position as u64;
+                sent.map_err(|unread| Undelivered { position, ..unread })?;
                 Ok(read.take_item())
             }
         });

@@ -2,13 +2,15 @@
 
 use std::any::type_name;
 use std::error::Error;
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet, consume_budget};
+use tracing::Instrument;
 
 use crate::disposition::Disposition;
 use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
@@ -41,19 +43,23 @@ where
 {
     let metrics = Metrics::of(&destination(&*target), None);
     let mut values = Converted::new(values, convert, options.progress.clone(), metrics);
-    let delivered = engine::deliver(target, &mut values, options).await;
-    values.into_delivered(delivered).await
+    let span = engine::delivery_span(&*target);
+    let delivered = engine::deliver_in(&span, target, &mut values, options).await;
+    let delivered = values.into_delivered(delivered).instrument(span.clone()).await;
+    delivered.recorded_in(&span)
 }
 
 struct Converted<'a, I, V, E> {
     input: I,
     convert: &'a Convert<V, E>,
-    /// The number of values so far that could not be converted.
-    unconvertible: u64,
+    /// Whether the input is being polled. It is still true if the input panicked.
+    is_polled: bool,
+    /// The number of values so far that are handed back and became no entry.
+    unconverted: u64,
     /// The value that is being converted. It is still here if the conversion panicked.
     current: Option<Incoming<V>>,
     returned: Returned<V>,
-    /// Values that could not be converted and are being handed back: in tasks, because a handler of another entry may wait for theirs.
+    /// Values that became no entry and are being handed back: in tasks, because a handler of another entry may wait for theirs.
     unsent: JoinSet<()>,
     progress: Progress,
     metrics: Metrics,
@@ -65,7 +71,8 @@ type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E> {
     fn new(input: I, convert: &'a Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
-            unconvertible: 0,
+            is_polled: false,
+            unconverted: 0,
             current: None,
             returned: Returned::default(),
             unsent: JoinSet::new(),
@@ -110,9 +117,9 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         }
     }
 
-    /// Hands back a value that could not be converted.
+    /// Hands back a value that becomes no entry.
     fn hand_back(&mut self, beside: Beside<V>, cause: Cause) {
-        self.unconvertible += 1;
+        self.unconverted += 1;
         self.metrics.handed_back(&cause, 1);
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
         self.unsent.spawn(beside.unsent(cause));
@@ -125,44 +132,52 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         Some(())
     }
 
-    /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound.
-    ///
-    /// Returns whether it was read to its end.
-    async fn hand_back_from(&mut self, panicked: Incoming<V>, fault: &Fault) -> bool {
-        if let Some(confirmation) = &panicked.confirmation {
-            confirmation.panicked();
-        }
-        let mut next = Some(panicked);
-        while let Some(incoming) = next {
+    /// Hands back the values that the delivery did not read, without converting them. Returns whether there are no more.
+    async fn hand_back_the_rest(&mut self, panicked: Option<Incoming<V>>, cause: &Cause) -> bool {
+        self.input.ends_early();
+        let mut next = panicked;
+        loop {
+            if next.is_none() {
+                next = match guarded("the input", || self.input.unread()) {
+                    Ok(Poll::Ready(unread)) => unread,
+                    Ok(Poll::Pending) | Err(_) => return false,
+                };
+            }
+            let Some(incoming) = next.take() else { return true };
             let beside = Beside {
                 value: Box::new(incoming.entry),
                 position: incoming.position,
                 confirmation: incoming.confirmation,
                 returned: Arc::clone(&self.returned),
             };
-            self.hand_back(beside, Cause::Stopped(fault.clone()));
+            self.hand_back(beside, cause.clone());
             if self.unsent.len() >= AT_ONCE {
                 self.next_handed_back().await;
             }
-            next = match guarded("the input", || self.input.unread()) {
-                Ok(Poll::Ready(unread)) => unread,
-                Ok(Poll::Pending) | Err(_) => return false,
-            };
+            consume_budget().await;
         }
-        true
     }
 
     /// The result of the delivery, in values.
     async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
-        if let Some(panicked) = self.current.take() {
-            let fault = delivered
-                .stopped
-                .get_or_insert_with(|| Fault::new("the input panicked"))
-                .clone();
-            delivered.report.finished = self.hand_back_from(panicked, &fault).await;
+        let panicked = self.current.take();
+        let mut cause = delivered.ending.clone();
+        if let Some(panicked) = &panicked {
+            let stopped = &mut delivered.stopped;
+            let fault = stopped.get_or_insert_with(|| Fault::new("the conversion panicked"));
+            cause = Some(Cause::Stopped(fault.clone()));
+            if let Some(confirmation) = &panicked.confirmation {
+                confirmation.panicked();
+            }
+        }
+        if let Some(cause) = cause
+            && !delivered.report.finished
+            && !self.is_polled
+        {
+            delivered.report.finished = self.hand_back_the_rest(panicked, &cause).await;
         }
         while self.next_handed_back().await.is_some() {}
-        delivered.report.undelivered += self.unconvertible;
+        delivered.report.undelivered += self.unconverted;
         let mut undelivered = std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
         undelivered.sort_by_key(|undelivered| undelivered.position);
         Delivered {
@@ -181,12 +196,19 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         for _ in 0..AT_ONCE {
-            while let Poll::Ready(Some(_)) = self.unsent.poll_join_next(context) {}
+            while let Poll::Ready(Some(ended)) = self.unsent.poll_join_next(context) {
+                if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+                    resume_unwind(panic);
+                }
+            }
             // Handlers may take long, and the values that wait for them take memory.
             if self.unsent.len() >= AT_ONCE {
                 return Poll::Pending;
             }
-            match ready!(self.input.poll_next(context)) {
+            self.is_polled = true;
+            let polled = self.input.poll_next(context);
+            self.is_polled = false;
+            match ready!(polled) {
                 None => return Poll::Ready(None),
                 Some(incoming) => {
                     if let Some(entry) = self.entry(incoming) {
@@ -197,17 +219,6 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
         }
         context.waker().wake_by_ref();
         Poll::Pending
-    }
-
-    fn unread(&mut self) -> Poll<Option<Incoming<E>>> {
-        loop {
-            let Some(incoming) = ready!(self.input.unread()) else {
-                return Poll::Ready(None);
-            };
-            if let Some(entry) = self.entry(incoming) {
-                return Poll::Ready(Some(entry));
-            }
-        }
     }
 
     fn known(&self) -> usize {

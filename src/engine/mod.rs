@@ -33,15 +33,15 @@ mod supply;
 
 use std::sync::Arc;
 
-use tracing::Instrument;
+use futures::FutureExt;
+use tracing::{Instrument, Span};
 
-use self::outcome::delivery_span;
 use crate::options::DeliveryOptions;
 use crate::targets::BatchTarget;
 
 pub(crate) use entry::{Confirmation, Confirms};
 pub(crate) use input::{Batch, Incoming, Input, Streamed};
-pub(crate) use outcome::Delivered;
+pub(crate) use outcome::{Delivered, delivery_span};
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.
 ///
@@ -56,5 +56,19 @@ where
     I: Input<Entry = T::Entry>,
 {
     let span = delivery_span(&*target);
-    delivering::deliver(target, input, options, span.clone()).instrument(span)
+    deliver_in(&span, target, input, options).map(move |delivered| delivered.recorded_in(&span))
+}
+
+/// Delivers every entry of the input, or hands it back, in this span. The result is not recorded in it.
+pub(crate) fn deliver_in<T, I>(
+    span: &Span,
+    target: Arc<T>,
+    input: I,
+    options: DeliveryOptions,
+) -> impl Future<Output = Delivered<T::Entry>> + use<T, I>
+where
+    T: BatchTarget,
+    I: Input<Entry = T::Entry>,
+{
+    delivering::deliver(target, input, options).instrument(span.clone())
 }

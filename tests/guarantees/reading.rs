@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::{StreamExt, stream};
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -93,6 +94,27 @@ async fn a_key_that_cannot_be_read_is_handed_back_and_the_others_are_read() {
     assert_eq!(error.items, (0..10).map(read).collect::<Vec<_>>());
     let shown = format!("{error} {error:?}");
     assert!(!shown.contains("item "), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_key_that_was_not_read_has_its_position_also_after_a_cancellation() {
+    let simulator = Simulator::new(1);
+    filled(&simulator, 10).await;
+    let cancellation = CancellationToken::new();
+    let options = DeliveryOptions::default().cancellation(cancellation.clone());
+    let reads = Delivery::reads_from_dynamo(simulator.dynamo_client(), "orders").options(options);
+    let keys = stream::iter(0..3_000).map(move |id| {
+        if id == 2_000 {
+            cancellation.cancel();
+        }
+        key(id)
+    });
+    let read: Vec<_> = reads.get_stream(keys).collect().await;
+    let unread: Vec<_> = (0..).zip(&read).filter(|(_, read)| read.is_err()).collect();
+    assert!(unread.len() >= 1_000, "{}", unread.len());
+    for (place, read) in unread {
+        assert_eq!(read.as_ref().unwrap_err().position, place);
+    }
 }
 
 /// Receipt handles of `count` messages.

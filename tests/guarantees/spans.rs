@@ -1,7 +1,7 @@
 //! A delivery, its calls and their requests as spans.
 
 use aws_batch_delivery::events::{CALL, DELIVERY, REQUEST};
-use aws_batch_delivery::{deliver_batch_to_dynamo, deliver_batch_to_sqs};
+use aws_batch_delivery::{Delivery, deliver_batch_to_dynamo, deliver_batch_to_sqs};
 use aws_batch_simulator::InjectedFault;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
@@ -80,6 +80,20 @@ async fn a_delivery_its_calls_and_their_requests_are_spans_in_each_other() {
             ("error.type", ""),
         ],
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_span_counts_values_that_became_no_entry() {
+    let log = Log::start();
+    let (simulator, _table) = with_table();
+    let even = |number: &usize| match number % 2 {
+        0 => puts(1).pop().ok_or("none"),
+        _ => Err("an odd number"),
+    };
+    let writes = Delivery::to_dynamo(simulator.dynamo_client(), "orders").try_map_entries(even);
+    writes.deliver([1, 2, 3]).await.unwrap_err();
+    let counts = [("delivered", "1"), ("undelivered", "2"), ("finished", "true")];
+    assert_fields(of(&log.spans(), DELIVERY)[0].0, &counts);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::Acknowledgement;
@@ -13,6 +16,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::shop;
 
@@ -131,6 +135,43 @@ async fn the_rest_of_a_batch_is_handed_back_when_a_conversion_panics() {
     assert_eq!(error.report.delivered + error.report.undelivered, 3, "{error}");
     assert!(error.report.finished);
     assert_eq!(error.stopped().unwrap().code(), "the input panicked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_hangs_after_a_conversion_panicked_has_three_graces() {
+    let (_, _, delivery) = shop();
+    let orders = delivery.put_items().on_undelivered(|undelivered: &Undelivered<Picky>| {
+        let hangs = undelivered.entry.0 == 4;
+        async move {
+            if hangs {
+                pending().await
+            }
+        }
+    });
+    let delivering = orders.deliver([2, 13, 4].map(Picky));
+    let error = timeout(Duration::from_mins(10), delivering).await.unwrap().unwrap_err();
+    assert_eq!(error.report.delivered + error.report.undelivered, 3);
+    assert_eq!(error.undelivered()[0].entry.0, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_cancellation_no_value_is_converted_any_more() {
+    let (_, _, delivery) = shop();
+    let cancellation = CancellationToken::new();
+    let options = DeliveryOptions::default().cancellation(cancellation.clone());
+    let converted = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&converted);
+    let orders = delivery.options(options).try_map_entries(move |_: &u32| {
+        if count.fetch_add(1, Relaxed) == 1_000 {
+            cancellation.cancel();
+        }
+        Err("no entry")
+    });
+    let error = orders.deliver(0..100_000).await.unwrap_err();
+    assert!(converted.load(Relaxed) < 2_000, "{converted:?}");
+    assert_eq!((error.report.undelivered, error.report.finished), (100_000, true));
+    let last = error.undelivered().last().unwrap();
+    assert!(last.position == 99_999 && matches!(last.cause, Cause::Cancelled(None)));
 }
 
 #[tokio::test(start_paused = true)]

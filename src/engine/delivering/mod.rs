@@ -11,7 +11,6 @@ use std::sync::Arc;
 use futures::future::OptionFuture;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
-use tracing::Span;
 
 use super::calls::{AttemptTimeout, Call, CallTasks, EndedCall, Slot, Slots};
 use super::entry::Chunk;
@@ -35,8 +34,8 @@ const MANY_CALLS: usize = 10;
 /// The most calls that are settled in a row before the loop checks whether the delivery has to end.
 const SETTLED_TOGETHER: usize = 64;
 
-/// Delivers every entry of the input, or hands it back. Records the result in the span.
-pub(super) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions, span: Span) -> Delivered<T::Entry>
+/// Delivers every entry of the input, or hands it back.
+pub(super) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
 where
     T: BatchTarget,
     I: Input<Entry = T::Entry>,
@@ -58,8 +57,7 @@ where
         ..
     } = *delivery;
     let pace = options.gate.strategy.snapshot().map(|pace| (pace.state, pace.reason));
-    let delivered = ledger.close(started.elapsed(), supply.has_read_all(), ending.as_ref(), pace);
-    delivered.recorded_in(&span)
+    ledger.close(started.elapsed(), supply.has_read_all(), ending.as_ref(), pace)
 }
 
 /// The state of one running delivery.
