@@ -1,5 +1,7 @@
 //! The connection to the services: account, region and endpoint, and the clients of buckets.
 
+mod credentials;
+
 #[cfg(feature = "s3")]
 use std::env;
 use std::error::Error;
@@ -7,7 +9,6 @@ use std::time::Duration;
 
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::config::ProvideCredentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 #[cfg(feature = "s3")]
 use aws_sdk_s3::Client;
@@ -88,36 +89,8 @@ impl Connection {
             let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
             return Err(Failure::Unequipped(words.to_owned()));
         }
-        if let Some(provider) = config.credentials_provider()
-            && let Err(error) = provider.provide_credentials().await
-        {
-            return Err(Failure::Unequipped(self.without_credentials(&error)));
-        }
+        credentials::check(&config, self.profile.as_deref()).await?;
         Ok(config)
-    }
-
-    /// Why there are no credentials, and what to do.
-    fn without_credentials(&self, error: &dyn Error) -> String {
-        let mut last = error;
-        while let Some(source) = last.source() {
-            last = source;
-        }
-        // Only the first line: the rest lists every place that was searched.
-        let words = last.to_string();
-        let why = words
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches(". Attempted:");
-        let of_profile = self
-            .profile
-            .as_ref()
-            .map(|profile| format!(" in the profile {profile}"));
-        format!(
-            "there are no AWS credentials{}: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and \
-             AWS_SECRET_ACCESS_KEY; renew an expired session with aws sso login",
-            of_profile.unwrap_or_default()
-        )
     }
 
     /// The client for this bucket. The SDK does not follow S3 to another region, so the region is looked up if it is not given.

@@ -7,6 +7,7 @@ mod bucket;
 mod cases;
 #[cfg(all(unix, feature = "distributed"))]
 mod checkpoints;
+mod connections;
 mod copy;
 mod dead_letters;
 #[cfg(feature = "s3")]

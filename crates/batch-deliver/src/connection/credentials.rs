@@ -1,0 +1,91 @@
+//! The credentials with which the services are called.
+
+use std::error::Error;
+
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials};
+
+use crate::outcome::Failure;
+
+/// That there are credentials, and that they can be sent: the SDK panics where one has a character that no header can have.
+pub(super) async fn check(config: &SdkConfig, profile: Option<&str>) -> Result<(), Failure> {
+    let Some(provider) = config.credentials_provider() else {
+        return Ok(());
+    };
+    match provider.provide_credentials().await {
+        Ok(credentials) => unsendable(&credentials).map_or(Ok(()), |words| Err(Failure::Unequipped(words))),
+        Err(error) => Err(Failure::Unequipped(missing(profile, &error))),
+    }
+}
+
+/// What is wrong with the parts of the credentials that are sent as they are. It does not show them.
+fn unsendable(credentials: &Credentials) -> Option<String> {
+    let is_sendable = |text: &str| text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    let sent = [
+        ("access key id", Some(credentials.access_key_id())),
+        ("session token", credentials.session_token()),
+    ];
+    let (name, value) = sent
+        .into_iter()
+        .find_map(|(name, value)| Some((name, value.filter(|value| !is_sendable(value))?)))?;
+    let flaw = match value.trim_end_matches(['\n', '\r']) {
+        rest if rest.len() < value.len() && is_sendable(rest) => {
+            "a line feed at its end: take it away where the credentials come from, such as a variable or a secret"
+        }
+        _ => "a character that cannot be sent: see where the credentials come from, such as a variable or a secret",
+    };
+    Some(format!("the {name} has {flaw}"))
+}
+
+/// Why there are no credentials, and what to do.
+fn missing(profile: Option<&str>, error: &dyn Error) -> String {
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    // Only the first line: the rest lists every place that was searched.
+    let words = last.to_string();
+    let why = words
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(". Attempted:");
+    let of_profile = profile.map(|profile| format!(" in the profile {profile}"));
+    format!(
+        "there are no AWS credentials{}: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and \
+         AWS_SECRET_ACCESS_KEY; renew an expired session with aws sso login",
+        of_profile.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_sent_of_credentials_is_named_without_its_value() {
+        let of = |id: &str, token: Option<&str>| {
+            let token = token.map(str::to_owned);
+            unsendable(&Credentials::new(id, "secret\n", token, None, "test"))
+        };
+        assert_eq!(of("AKIA", Some("a token/+=")), None);
+        for (id, token, expected) in [
+            ("AKIA\n", None, "the access key id has a line feed at its end"),
+            ("AKIA\r\n", None, "the access key id has a line feed at its end"),
+            (
+                "AK\nIA\n",
+                None,
+                "the access key id has a character that cannot be sent",
+            ),
+            (
+                "AKIA",
+                Some("é"),
+                "the session token has a character that cannot be sent",
+            ),
+        ] {
+            let words = of(id, token).unwrap();
+            assert!(words.starts_with(expected), "{words}");
+            assert!(!words.contains("AK") && !words.contains('é'), "{words}");
+        }
+    }
+}
