@@ -1,9 +1,8 @@
 //! The connection to the services: account, region and endpoint, and the clients of buckets.
 
 mod credentials;
+mod endpoints;
 
-#[cfg(feature = "s3")]
-use std::env;
 use std::error::Error;
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
 #[cfg(feature = "s3")]
 use aws_sdk_s3::error::BoxError;
 
+pub(crate) use self::endpoints::url;
 use crate::outcome::Failure;
 
 /// How the services are reached. What is not given is found as by AWS's own tools.
@@ -89,6 +89,10 @@ impl Connection {
             let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
             return Err(Failure::Unequipped(words.to_owned()));
         }
+        let config = match self.endpoint_url {
+            Some(_) => config,
+            None => endpoints::checked(config)?,
+        };
         credentials::check(&config, self.profile.as_deref()).await?;
         Ok(config)
     }
@@ -98,7 +102,7 @@ impl Connection {
     pub(crate) async fn bucket(&self, bucket: &str) -> Result<Client, Failure> {
         let config = self.config().await?;
         // Emulators do not resolve bucket names as hosts.
-        let is_emulator = config.endpoint_url().is_some() || env::var_os("AWS_ENDPOINT_URL_S3").is_some();
+        let is_emulator = config.endpoint_url().is_some() || endpoints::endpoint(&config, "S3").is_some();
         let mut builder = Builder::from(&config).force_path_style(is_emulator);
         if self.request_payer {
             builder = builder.interceptor(RequestPayer);

@@ -7,8 +7,8 @@ use clap::builder::Resettable;
 use encoding_rs::Encoding;
 
 use super::pace::Pacing;
-use super::values::{encoding, positive, time, url};
-use crate::connection::Connection;
+use super::values::{encoding, positive, time};
+use crate::connection::{Connection, url};
 use crate::console::Console;
 use crate::keeping::{Location, Places};
 use crate::source::Order;

@@ -7,8 +7,7 @@ use super::destinations::table;
 use super::pace::Pacing;
 use super::reads::{Projection, ReadPrice, Reads, WritePrice};
 use super::simulation::SimulatedTable;
-use super::values::url;
-use crate::connection::Connection;
+use crate::connection::{Connection, url};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToCopy {

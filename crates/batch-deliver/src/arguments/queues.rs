@@ -6,7 +6,7 @@ use super::common::{Output, Service};
 use super::destinations::{GROUP, group};
 use super::pace::Pacing;
 use super::simulation::SimulatedContent;
-use super::values::url;
+use crate::connection::url;
 use crate::sink::{MessageFilter, QueueName};
 
 #[derive(Debug, Args)]

@@ -44,16 +44,6 @@ pub(super) fn time(text: &str, least: Duration, too_short: &str) -> Result<Durat
     }
 }
 
-pub(super) fn url(text: &str) -> Result<String, String> {
-    let behind = ["http://", "https://"]
-        .iter()
-        .find_map(|scheme| text.strip_prefix(scheme));
-    match behind {
-        Some(host) if !host.is_empty() => Ok(text.to_owned()),
-        _ => Err("a URL is needed, such as http://127.0.0.1:4566".to_owned()),
-    }
-}
-
 pub(super) fn encoding(name: &str) -> Result<&'static Encoding, String> {
     Encoding::for_label(name.as_bytes())
         .ok_or_else(|| "give the name of an encoding, such as utf-8, utf-16le, latin1 or windows-1252".to_owned())

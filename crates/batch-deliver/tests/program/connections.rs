@@ -25,3 +25,34 @@ fn a_credential_with_a_line_feed_is_named_before_anything_is_begun() {
     }
     assert!(served.items().is_empty());
 }
+
+#[test]
+fn an_endpoint_of_the_environment_that_is_empty_is_ignored_and_one_without_a_scheme_is_refused_by_its_variable() {
+    let served = Served::new(1e6);
+    let (all, table, endpoint) = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+    for key in ["", "--key id:N"] {
+        for variables in [
+            [(all, ""), (table, &endpoint)],
+            [(all, &endpoint), (table, "")],
+            [(all, &endpoint), ("AWS_ENDPOINT_URL_S3", "")],
+        ] {
+            load(key, &variables, "").expect(0, "3 delivered to items");
+        }
+        for variable in [all, table, "AWS_ENDPOINT_URL_S3"] {
+            let run = load(key, &[(variable, "localhost:8000")], "");
+            run.expect(2, &format!("error: {variable} is no endpoint: a URL is needed"));
+        }
+        let arguments = format!("{key} {}", served.arguments());
+        load(&arguments, &[(all, "localhost:8000")], "").expect(0, "3 delivered to items");
+    }
+}
+
+#[test]
+fn an_endpoint_of_the_profile_is_used_behind_empty_variables_and_refused_without_a_scheme() {
+    let served = Served::new(1e6);
+    let empty = [("AWS_ENDPOINT_URL", ""), ("AWS_ENDPOINT_URL_DYNAMODB", "")];
+    let profile = format!("endpoint_url = {}", served.endpoint());
+    load("", &empty, &profile).expect(0, "3 delivered to items");
+    let wrong = load("", &[], "endpoint_url = localhost:8000");
+    wrong.expect(2, "error: endpoint_url in the profile is no endpoint: a URL is needed");
+}

@@ -1,0 +1,92 @@
+//! The endpoints that the environment and the profile name.
+
+use std::env;
+
+use aws_config::SdkConfig;
+use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
+
+use crate::outcome::Failure;
+
+/// The variable for all services. Behind it and `_`, the name of a service makes the variable for that one.
+const VARIABLE: &str = "AWS_ENDPOINT_URL";
+
+/// The same in the profile.
+const SETTING: &str = "endpoint_url";
+
+/// The services that are called, by their names in AWS's configuration.
+const SERVICES: [&str; 8] = [
+    "DynamoDB",
+    "EventBridge",
+    "Firehose",
+    "Kinesis",
+    "S3",
+    "SFN",
+    "SNS",
+    "SQS",
+];
+
+/// A URL with a host.
+pub(crate) fn url(text: &str) -> Result<String, String> {
+    let behind = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    match behind {
+        Some(host) if !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(text.to_owned()),
+        _ => Err("a URL is needed, such as http://127.0.0.1:4566".to_owned()),
+    }
+}
+
+/// The same configuration, in which an empty setting is none, as for AWS's own tools. The SDK takes it for an endpoint, and panics.
+pub(super) fn checked(config: SdkConfig) -> Result<SdkConfig, Failure> {
+    let config = config.to_builder().service_config(NotEmpty(config)).build();
+    for service in SERVICES {
+        if let Some(endpoint) = endpoint(&config, service)
+            && let Err(words) = url(&endpoint)
+        {
+            let words = format!("{} is no endpoint: {words}", place(service, &endpoint));
+            return Err(Failure::Unequipped(words));
+        }
+    }
+    Ok(config)
+}
+
+/// The endpoint of a service.
+pub(super) fn endpoint(config: &SdkConfig, service: &str) -> Option<String> {
+    let key = ServiceConfigKey::builder()
+        .service_id(service)
+        .env(VARIABLE)
+        .profile(SETTING);
+    config.service_config()?.load_config(key.build().ok()?)
+}
+
+/// Where the endpoint is set.
+fn place(service: &str, endpoint: &str) -> String {
+    let of_service = format!("{VARIABLE}_{}", service.to_uppercase());
+    let variables = [of_service, VARIABLE.to_owned()];
+    let mut named = variables
+        .into_iter()
+        .filter(|name| env::var(name).is_ok_and(|value| value == endpoint));
+    named.next().unwrap_or_else(|| format!("{SETTING} in the profile"))
+}
+
+/// The settings of the environment and the profile of this configuration, without empty ones.
+#[derive(Debug)]
+struct NotEmpty(SdkConfig);
+
+impl LoadServiceConfig for NotEmpty {
+    fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
+        let (service, variable, setting) = (key.service_id(), key.env(), key.profile());
+        let settings = self.0.service_config()?;
+        let found = settings.load_config(key)?;
+        if !found.is_empty() {
+            return Some(found);
+        }
+        // Behind an empty variable of the service come that of all services and the profile.
+        let of_all = env::var(variable).ok().filter(|value| !value.is_empty());
+        of_all.or_else(|| {
+            let of_profile = ServiceConfigKey::builder().service_id(service).env("").profile(setting);
+            let found = settings.load_config(of_profile.build().ok()?)?;
+            (!found.is_empty()).then_some(found)
+        })
+    }
+}
