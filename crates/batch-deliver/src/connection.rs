@@ -2,6 +2,7 @@
 
 mod credentials;
 mod endpoints;
+mod lookup_time;
 
 use std::error::Error;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_s3::error::BoxError;
 
 pub(crate) use self::endpoints::url;
+pub(crate) use self::lookup_time::LookupTime;
 use crate::outcome::Failure;
 
 /// How the services are reached. What is not given is found as by AWS's own tools.
@@ -35,6 +37,8 @@ pub(crate) struct Connection {
     pub(crate) request_payer: bool,
     /// Another endpoint, such as that of an emulator.
     pub(crate) endpoint_url: Option<String>,
+    /// How long what is looked up may take.
+    pub(crate) lookup_time: LookupTime,
 }
 
 /// How long a request may wait for its answer, which includes the time in which it is sent: 8 MiB at most, except for parts of uploads.
@@ -68,6 +72,14 @@ impl Connection {
                 region: Some(region.to_owned()),
                 ..self.clone()
             }),
+        }
+    }
+
+    /// The same for a run with this deadline.
+    pub(crate) fn until(self, deadline: Option<Duration>) -> Self {
+        Self {
+            lookup_time: LookupTime::of_run(deadline),
+            ..self
         }
     }
 
@@ -111,7 +123,7 @@ impl Connection {
             return Ok(Client::from_conf(builder.region(Region::new(region.clone())).build()));
         }
         let client = Client::from_conf(builder.clone().build());
-        match region_of_bucket(&client, bucket).await? {
+        match region_of_bucket(&client, bucket, self.lookup_time).await? {
             Some(region) => Ok(Client::from_conf(builder.region(Region::new(region)).build())),
             None => Ok(client),
         }
@@ -168,8 +180,9 @@ const REGION: &str = "x-amz-bucket-region";
 
 /// The region that S3 names; `None` if it names none, as for a bucket that does not exist.
 #[cfg(feature = "s3")]
-async fn region_of_bucket(client: &Client, bucket: &str) -> Result<Option<String>, Failure> {
-    let error = match client.head_bucket().bucket(bucket).send().await {
+async fn region_of_bucket(client: &Client, bucket: &str, time: LookupTime) -> Result<Option<String>, Failure> {
+    let ask = client.head_bucket().bucket(bucket).send();
+    let error = match time.wait(&format!("the bucket {bucket}"), ask).await? {
         Ok(answer) => return Ok(answer.bucket_region),
         Err(error) => error,
     };

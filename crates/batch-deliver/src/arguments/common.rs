@@ -8,7 +8,7 @@ use encoding_rs::Encoding;
 
 use super::pace::Pacing;
 use super::values::{encoding, positive, time};
-use crate::connection::{Connection, url};
+use crate::connection::{Connection, LookupTime, url};
 use crate::console::Console;
 use crate::keeping::{Location, Places};
 use crate::source::Order;
@@ -101,6 +101,7 @@ impl From<&Service> for Connection {
             s3_region: service.s3_region.clone(),
             request_payer: service.request_payer,
             endpoint_url: service.endpoint_url.clone(),
+            lookup_time: LookupTime::default(),
         }
     }
 }

@@ -26,6 +26,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         .of(&arguments.from, arguments.projection.project.as_deref())
         .checked()?;
     let (from, to) = arguments.sides.connections(&arguments.service);
+    let [from, to] = [from, to].map(|side| side.until(arguments.pace.deadline));
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::if_filled(&arguments.service, simulated, &console);
     let source = table(&reads, &from, simulation.as_ref(), key.as_ref()).await?;
@@ -68,7 +69,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         places: Places::from(&arguments.recovery),
         options,
         settings,
-        connection: Connection::from(&arguments.service),
+        connection: Connection::from(&arguments.service).until(arguments.pace.deadline),
         every: arguments.output.every(),
         console: &console,
     };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::task;
 
 use crate::arguments::Common;
+use crate::connection::Connection;
 use crate::console::{Console, grouped, print_warnings};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
@@ -124,15 +125,20 @@ impl Common {
             concurrency: self.pace.concurrency,
             every: self.output.every(),
             failed: None,
-            connection: (&self.service).into(),
+            connection: self.connection(),
             console,
         }
     }
 
-    /// How the service is reached.
+    /// How the services are reached.
+    pub(super) fn connection(&self) -> Connection {
+        Connection::from(&self.service).until(self.pace.deadline)
+    }
+
+    /// How the service of the destination is reached.
     pub(super) fn access(&self) -> Access {
         Access {
-            connection: (&self.service).into(),
+            connection: self.connection(),
             simulate: self.service.simulate,
             is_dry_run: self.dry_run,
         }

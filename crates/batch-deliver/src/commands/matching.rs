@@ -10,7 +10,6 @@ use super::question::{can_ask, question};
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{Common, Condition, Matching, SimulatedContent, ToDelete, ToTable, ToUpdate};
-use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
 use crate::keeping::Places;
@@ -172,7 +171,7 @@ impl<'a> Items<'a> {
         refuse_inputs(common)?;
         let console = common.output.console();
         let simulation = Simulation::of_source(&common.service, simulated, &console)?;
-        let (connection, key) = (Connection::from(&common.service), &arguments.items.key);
+        let (connection, key) = (common.connection(), &arguments.items.key);
         let table = table(&reads, &connection, simulation.as_ref(), key.as_ref()).await?;
         let key = needed(key.clone().or_else(|| table.key()))?;
         let names = key.attributes().map(|attribute| attribute.name.as_str());
@@ -242,7 +241,7 @@ impl<'a> Items<'a> {
             return Ok(destination);
         }
         let access = Access {
-            connection: Connection::from(&self.common.service),
+            connection: self.common.connection(),
             simulate: None,
             is_dry_run: false,
         };
@@ -260,7 +259,7 @@ impl<'a> Items<'a> {
             // A deadline begins after the answer.
             options: PaceOptions::from(&self.common.pace).options()?,
             settings,
-            connection: Connection::from(&self.common.service),
+            connection: self.common.connection(),
             every: self.common.output.every(),
             console: &self.console,
         })

@@ -19,7 +19,7 @@ use crate::stop::Stop;
 pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
-    let connection = Connection::from(&arguments.service);
+    let connection = Connection::from(&arguments.service).until(arguments.pace.deadline);
     let from = queue(&arguments.from, &connection, "--from", simulation.as_ref()).await?;
     let OtherSide {
         to_profile,

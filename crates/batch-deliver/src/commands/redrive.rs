@@ -13,7 +13,7 @@ pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
             "a simulated queue has no dead letters of another one: leave out --simulate, or try move --simulate";
         return Err(Failure::WrongUse(words.to_owned()));
     }
-    let connection = Connection::from(&arguments.service);
+    let connection = Connection::from(&arguments.service).until(arguments.pace.deadline);
     let beside = match &arguments.to {
         Some(to) => beside(&connection, &arguments.queue, to)?,
         None => connection.clone(),

@@ -64,12 +64,12 @@ pub(super) fn simulated_settings(rate: f64) -> Settings {
 }
 
 /// The lookup failed: without an answer, or with an unexpected error.
-pub(super) fn not_looked_up<E>(what: &str, name: &str, error: &E) -> Failure
+pub(super) fn not_looked_up<E>(what: &str, error: &E) -> Failure
 where
     E: Error + ProvideErrorMetadata,
 {
     Failure::Failed(format!(
-        "{what} {name} cannot be looked up: {}. Check --region, --profile and --endpoint-url",
+        "{what} cannot be looked up: {}. Check --region, --profile and --endpoint-url",
         connection::words(error)
     ))
 }

@@ -11,7 +11,7 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::queue_name::{Given, QueueName};
 use super::simulated::Simulated;
-use crate::connection::{Connection, settings};
+use crate::connection::{Connection, LookupTime, settings};
 use crate::outcome::Failure;
 
 /// Bytes that SQS bills as one request. From its pricing page.
@@ -29,7 +29,7 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
     } else {
         let config = connection.config().await?;
         let client = Client::new(&config);
-        let url = url(&client, queue, "--queue").await?;
+        let url = url(&client, queue, "--queue", connection.lookup_time).await?;
         (client, url, settings(&config), None)
     };
     Ok(Destination {
@@ -50,6 +50,7 @@ pub(crate) struct ExistingQueue {
     pub(crate) is_fifo: bool,
     /// What identifies the service.
     settings: Settings,
+    lookup_time: LookupTime,
 }
 
 /// The queue of a simulator with this URL, which messages are taken from or moved to.
@@ -59,6 +60,7 @@ pub(crate) fn existing_queue_in(simulated: &Simulated, url: String, queue: &Queu
         url,
         is_fifo: queue.is_fifo(),
         settings: Vec::new(),
+        lookup_time: LookupTime::default(),
     }
 }
 
@@ -72,10 +74,11 @@ pub(crate) async fn existing_queue(
     let config = connection.config().await?;
     let client = Client::new(&config);
     Ok(ExistingQueue {
-        url: url(&client, queue, option).await?,
+        url: url(&client, queue, option, connection.lookup_time).await?,
         client,
         is_fifo: queue.is_fifo(),
         settings: settings(&config),
+        lookup_time: connection.lookup_time,
     })
 }
 
@@ -90,9 +93,9 @@ impl ExistingQueue {
             .items()
             .send();
         let mut urls = Vec::new();
-        while let Some(url) = pages.next().await {
-            let of_queue = |error| not_looked_up("the sources of the queue", &self.url, &error);
-            urls.push(url.map_err(of_queue)?);
+        let what = format!("the sources of the queue {}", self.url);
+        while let Some(url) = self.lookup_time.wait(&what, pages.next()).await? {
+            urls.push(url.map_err(|error| not_looked_up(&what, &error))?);
         }
         Ok(urls)
     }
@@ -105,6 +108,7 @@ impl ExistingQueue {
             url: url.to_owned(),
             is_fifo: name.is_fifo(),
             settings: self.settings.clone(),
+            lookup_time: self.lookup_time,
         })
     }
 
@@ -130,20 +134,22 @@ impl ExistingQueue {
     /// `None` if it cannot be read.
     async fn arn(&self) -> Option<String> {
         let ask = self.client.get_queue_attributes().queue_url(&self.url);
-        let answer = ask.attribute_names(QueueAttributeName::QueueArn).send().await.ok()?;
+        let answer = ask.attribute_names(QueueAttributeName::QueueArn).send();
+        let answer = self.lookup_time.wait(&self.url, answer).await.ok()?.ok()?;
         answer.attributes()?.get(&QueueAttributeName::QueueArn).cloned()
     }
 }
 
 /// The URL of a queue.
-async fn url(client: &Client, queue: &QueueName, option: &str) -> Result<String, Failure> {
+async fn url(client: &Client, queue: &QueueName, option: &str, time: LookupTime) -> Result<String, Failure> {
     let ask = client.get_queue_url().queue_name(&queue.name);
     let ask = match &queue.given {
         Given::Url => return Ok(queue.to_string()),
         Given::Arn { account } => ask.queue_owner_aws_account_id(account),
         Given::Name => ask,
     };
-    let error = match ask.send().await {
+    let what = format!("the queue {queue}");
+    let error = match time.wait(&what, ask.send()).await? {
         Ok(answer) => return Ok(answer.queue_url().unwrap_or_default().to_owned()),
         Err(error) => error,
     };
@@ -158,5 +164,5 @@ async fn url(client: &Client, queue: &QueueName, option: &str) -> Result<String,
             "sqs:GetQueueUrl is not permitted for the queue {queue}: give {option} its URL"
         )));
     }
-    Err(not_looked_up("the queue", &queue.to_string(), &error))
+    Err(not_looked_up(&what, &error))
 }

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{TableDescription, WriteRequest};
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::simulated::Simulated;
-use crate::connection::{Connection, region_of_arn, settings};
+use crate::connection::{Connection, LookupTime, region_of_arn, settings};
 use crate::format::Key;
 use crate::outcome::Failure;
 
@@ -88,7 +88,7 @@ async fn client(
     let key = if key.is_some() {
         key
     } else {
-        let (key, arn) = described(&client, name).await?;
+        let (key, arn) = described(&client, name, connection.lookup_time).await?;
         settings.extend(arn.map(|arn| (TABLE_ARN, arn)));
         key
     };
@@ -159,7 +159,7 @@ pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Exis
     let config = connection.config().await?;
     let client = Client::new(&config);
     Ok(Existing {
-        description: description(&client, name).await?,
+        description: description(&client, name, connection.lookup_time).await?,
         client,
         simulated: None,
         settings: settings(&config),
@@ -170,7 +170,7 @@ pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Exis
 pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Settings) -> Result<Existing, Failure> {
     let client = simulated.simulator.dynamo_client();
     Ok(Existing {
-        description: description(&client, name).await?,
+        description: description(&client, name, LookupTime::default()).await?,
         client,
         simulated: Some(Arc::new(simulated)),
         settings,
@@ -178,15 +178,21 @@ pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Sett
 }
 
 /// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.
-async fn described(client: &Client, table: &str) -> Result<(Option<Key>, Option<String>), Failure> {
-    let described = description(client, table).await?;
+async fn described(client: &Client, table: &str, time: LookupTime) -> Result<(Option<Key>, Option<String>), Failure> {
+    let described = description(client, table, time).await?;
     let arn = described.as_ref().and_then(|table| table.table_arn());
     Ok((described.as_ref().and_then(Key::of_table), arn.map(ToOwned::to_owned)))
 }
 
 /// The description of a table; `None` if `DescribeTable` is not permitted.
-async fn description(client: &Client, table: &str) -> Result<Option<TableDescription>, Failure> {
-    let error = match client.describe_table().table_name(table).send().await {
+async fn description(
+    client: &Client,
+    table: &str,
+    time: LookupTime,
+) -> Result<Option<TableDescription>, Failure> {
+    let what = format!("the table {table}");
+    let ask = client.describe_table().table_name(table).send();
+    let error = match time.wait(&what, ask).await? {
         Ok(answer) => return Ok(answer.table),
         Err(error) => error,
     };
@@ -195,7 +201,7 @@ async fn description(client: &Client, table: &str) -> Result<Option<TableDescrip
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
             "there is no table {table} in this account and region: check --table, --region and --profile"
         ))),
-        _ => Err(not_looked_up("the table", table, &error)),
+        _ => Err(not_looked_up(&what, &error)),
     }
 }
 

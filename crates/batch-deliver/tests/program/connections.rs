@@ -1,5 +1,6 @@
 //! How the services are reached, and what is said where they are not.
 
+use crate::http::serve;
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
@@ -55,4 +56,26 @@ fn an_endpoint_of_the_profile_is_used_behind_empty_variables_and_refused_without
     load("", &empty, &profile).expect(0, "3 delivered to items");
     let wrong = load("", &[], "endpoint_url = localhost:8000");
     wrong.expect(2, "error: endpoint_url in the profile is no endpoint: a URL is needed");
+}
+
+#[test]
+fn a_deadline_also_ends_a_lookup_that_is_never_answered() {
+    let endpoint = format!("http://{}", serve(|_| None));
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..3));
+    for (command, what) in [
+        ("load --table items", "the table items"),
+        ("copy --from items --to copy", "the table items"),
+        ("delete --table items --all --yes", "the table items"),
+        ("send --queue q", "the queue q"),
+        ("move --from q --to other", "the queue q"),
+        ("redrive --queue q", "the queue q"),
+        #[cfg(feature = "s3")]
+        ("delete-objects --bucket b", "the bucket b"),
+        #[cfg(feature = "s3")]
+        ("load --table items --key id:N s3://b/a.jsonl", "the bucket b"),
+    ] {
+        let run = folder.run(&format!("{command} --endpoint-url {endpoint} --deadline 100ms"));
+        run.expect(1, &format!("{what} cannot be looked up: no answer within 0.1 s"));
+    }
 }
