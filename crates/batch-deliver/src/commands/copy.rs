@@ -29,7 +29,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let [from, to] = [from, to].map(|side| side.until(arguments.pace.deadline));
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::if_filled(&arguments.service, simulated, &console);
-    let source = table(&reads, &from, simulation.as_ref(), key.as_ref()).await?;
+    let source = table(&reads, &from, "--from", simulation.as_ref(), key.as_ref()).await?;
     let key = needed(source.key())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     // A simulated table is another one, and empty.
     let target = match arguments.service.simulate {
         Some(_) => None,
-        None => Some(sink::existing(&arguments.to, &to).await?),
+        None => Some(sink::existing(&arguments.to, &to, "--to").await?),
     };
     if let Some(target) = &target {
         check(&arguments, &source, target)?;

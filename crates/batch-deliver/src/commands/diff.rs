@@ -31,8 +31,8 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
         reads.checked()
     };
     let both = [reads(names[0])?, reads(names[1])?];
-    let first = table(&both[0], &from, simulation.as_ref(), key.as_ref()).await?;
-    let second = table(&both[1], &to, simulation.as_ref(), key.as_ref()).await?;
+    let first = table(&both[0], &from, "FROM", simulation.as_ref(), key.as_ref()).await?;
+    let second = table(&both[1], &to, "TO", simulation.as_ref(), key.as_ref()).await?;
     let key = needed(first.key())?;
     let other = needed(second.key())?;
     if key != other {

@@ -37,7 +37,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         .reads
         .of(&arguments.table, arguments.projection.project.as_deref());
     let reads = reads.checked()?;
-    let table = table(&reads, &connection, simulation.as_ref(), key.as_ref()).await?;
+    let table = table(&reads, &connection, "--table", simulation.as_ref(), key.as_ref()).await?;
     if arguments.dry_run {
         let told = Told::by(&table, &reads).await?;
         let estimate = Estimate {

@@ -172,7 +172,7 @@ impl<'a> Items<'a> {
         let console = common.output.console();
         let simulation = Simulation::of_source(&common.service, simulated, &console)?;
         let (connection, key) = (common.connection(), &arguments.items.key);
-        let table = table(&reads, &connection, simulation.as_ref(), key.as_ref()).await?;
+        let table = table(&reads, &connection, "--table", simulation.as_ref(), key.as_ref()).await?;
         let key = needed(key.clone().or_else(|| table.key()))?;
         let names = key.attributes().map(|attribute| attribute.name.as_str());
         Ok(Self {

@@ -47,7 +47,7 @@ pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
 
 /// Writes the segments of a table to the standard output.
 async fn of_table(name: &str, arguments: &ToPlan) -> Result<Outcome, Failure> {
-    let table = sink::existing(name, &(&arguments.service).into()).await?;
+    let table = sink::existing(name, &(&arguments.service).into(), "--from-table").await?;
     let shards = planned_segments(name, arguments.segments.unwrap_or(1));
     let (count, described) = (counted(shards.len() as u64, "segment"), table.size());
     let described = described.map(|(items, bytes)| {

@@ -148,15 +148,16 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The table that is read: as it is simulated, or the one with this name.
+/// The table that is read: as it is simulated, or the one with this name, which the option gives.
 pub(super) async fn table(
     reads: &TableReads,
     connection: &Connection,
+    option: &str,
     simulation: Option<&Simulation<'_>>,
     key: Option<&Key>,
 ) -> Result<Existing, Failure> {
     match simulation {
-        None => sink::existing(&reads.table, connection).await,
+        None => sink::existing(&reads.table, connection, option).await,
         Some(_) if reads.expression().is_some() => Err(Failure::WrongUse(
             "a simulated table evaluates no expressions: leave out --filter, --where and --key-condition".to_owned(),
         )),

@@ -20,6 +20,9 @@ const WRITE_UNIT: usize = 1_024;
 /// The unit of the capacity for writes.
 const UNIT: &str = "write units";
 
+/// The option that names a table, where there is but one.
+const OPTION: &str = "--table";
+
 /// The names of settings that are compared only if both runs know them, because `DescribeTable` may not be permitted.
 pub(crate) const OF_DESCRIPTION: [&str; 5] = [TABLE_ARN, SOURCE[0], SOURCE[1], TARGET[0], TARGET[1]];
 
@@ -153,13 +156,13 @@ impl Existing {
     }
 }
 
-/// The table with this name or ARN, which is read.
-pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Existing, Failure> {
+/// The table with this name or ARN, which the option gives, and which is read.
+pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) -> Result<Existing, Failure> {
     let connection = connection.within(region_of_arn(name), "the table")?;
     let config = connection.config().await?;
     let client = Client::new(&config);
     Ok(Existing {
-        description: description(&client, name, connection.lookup_time).await?,
+        description: description(&client, name, option, connection.lookup_time).await?,
         client,
         simulated: None,
         settings: settings(&config),
@@ -170,7 +173,7 @@ pub(crate) async fn existing(name: &str, connection: &Connection) -> Result<Exis
 pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Settings) -> Result<Existing, Failure> {
     let client = simulated.simulator.dynamo_client();
     Ok(Existing {
-        description: description(&client, name, LookupTime::default()).await?,
+        description: description(&client, name, OPTION, LookupTime::default()).await?,
         client,
         simulated: Some(Arc::new(simulated)),
         settings,
@@ -179,7 +182,7 @@ pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Sett
 
 /// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.
 async fn described(client: &Client, table: &str, time: LookupTime) -> Result<(Option<Key>, Option<String>), Failure> {
-    let described = description(client, table, time).await?;
+    let described = description(client, table, OPTION, time).await?;
     let arn = described.as_ref().and_then(|table| table.table_arn());
     Ok((described.as_ref().and_then(Key::of_table), arn.map(ToOwned::to_owned)))
 }
@@ -188,6 +191,7 @@ async fn described(client: &Client, table: &str, time: LookupTime) -> Result<(Op
 async fn description(
     client: &Client,
     table: &str,
+    option: &str,
     time: LookupTime,
 ) -> Result<Option<TableDescription>, Failure> {
     let what = format!("the table {table}");
@@ -199,7 +203,7 @@ async fn description(
     match error.code() {
         Some(code) if NOT_PERMITTED.contains(&code) => Ok(None),
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
-            "there is no table {table} in this account and region: check --table, --region and --profile"
+            "there is no table {table} in this account and region: check {option}, --region and --profile"
         ))),
         _ => Err(not_looked_up(&what, &error)),
     }

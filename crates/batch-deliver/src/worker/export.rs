@@ -100,7 +100,9 @@ impl Exporter {
         stop: &Stop,
     ) -> Result<ShardResult, ShardResult> {
         let unreadable = |failure: Failure| ShardResult::unread(&failure);
-        let table = existing(&segments.table, &self.tables).await.map_err(unreadable)?;
+        let table = existing(&segments.table, &self.tables, "the plan")
+            .await
+            .map_err(unreadable)?;
         let reads = TableReads {
             table: segments.table.clone(),
             segments: segments.count,

@@ -47,7 +47,7 @@ impl<E> FromTables<E> {
                 "this worker is for the items of {own}, and not for those of {name}: plan and work with the same name"
             ));
         }
-        let table = existing(name, &self.connection).await?;
+        let table = existing(name, &self.connection, "the plan").await?;
         let arn = destination.settings.iter().find(|(name, _)| *name == TABLE_ARN);
         let is_same = match (table.arn(), arn) {
             (Some(table), Some((_, own))) => table == own,

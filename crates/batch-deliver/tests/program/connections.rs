@@ -79,3 +79,23 @@ fn a_deadline_also_ends_a_lookup_that_is_never_answered() {
         run.expect(1, &format!("{what} cannot be looked up: no answer within 0.1 s"));
     }
 }
+
+#[test]
+fn a_table_of_a_copy_that_does_not_exist_is_told_with_the_option_that_names_it() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    for (command, option) in [
+        ("copy --from none --to items", "--from"),
+        ("copy --from items --to none", "--to"),
+        ("diff none items", "FROM"),
+        ("diff items none", "TO"),
+        ("plan --from-table none --segments 2", "--from-table"),
+        ("export --table none -", "--table"),
+        ("load --table none", "--table"),
+    ] {
+        let run = folder.run(&format!("{command} {}", served.arguments()));
+        run.expect(
+            2,
+            &format!("in this account and region: check {option}, --region and --profile"),
+        );
+    }
+}
