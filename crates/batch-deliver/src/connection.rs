@@ -97,10 +97,11 @@ impl Connection {
             loader = loader.endpoint_url(url);
         }
         let config = loader.load().await;
-        if config.region().is_none() {
+        let Some(region) = config.region() else {
             let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
             return Err(Failure::Unequipped(words.to_owned()));
-        }
+        };
+        check_region(region.as_ref())?;
         let config = match self.endpoint_url {
             Some(_) => config,
             None => endpoints::checked(config)?,
@@ -120,6 +121,7 @@ impl Connection {
             builder = builder.interceptor(RequestPayer);
         }
         if let Some(region) = &self.s3_region {
+            check_region(region)?;
             return Ok(Client::from_conf(builder.region(Region::new(region.clone())).build()));
         }
         let client = Client::from_conf(builder.clone().build());
@@ -128,6 +130,17 @@ impl Connection {
             None => Ok(client),
         }
     }
+}
+
+/// That a region can be part of the name of a host.
+fn check_region(region: &str) -> Result<(), Failure> {
+    let is_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if region.bytes().all(is_label) && !region.starts_with('-') && (1..=63).contains(&region.len()) {
+        return Ok(());
+    }
+    Err(Failure::Unequipped(format!(
+        "{region:?} is no AWS region, such as eu-west-1: see --region, AWS_REGION and the profile"
+    )))
 }
 
 /// Whether this looks like a region, such as `us-gov-west-1`.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::outcome::Failure;
 
 pub(crate) use self::figures::{counted, dollars, grouped, lossy_words, rate, size, time};
-pub(crate) use self::warnings::print_warnings;
+pub(crate) use self::warnings::{EXPIRED, print_warnings};
 
 /// Characters of the bar, on a wide terminal and on a narrow one.
 const BAR: usize = 20;

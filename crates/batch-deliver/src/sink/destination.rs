@@ -3,11 +3,13 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use aws_batch_delivery::targets::BatchTarget;
-use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_batch_delivery::targets::{Answer, BatchTarget, Verdict, classify};
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use super::simulated::Simulated;
 use crate::connection::{self, Connection};
+use crate::console::EXPIRED;
 use crate::outcome::Failure;
 
 /// Codes of calls that are not permitted, or that an emulator does not have.
@@ -63,13 +65,41 @@ pub(super) fn simulated_settings(rate: f64) -> Settings {
     vec![("--simulate", rate.to_string())]
 }
 
-/// The lookup failed: without an answer, or with an unexpected error.
-pub(super) fn not_looked_up<E>(what: &str, error: &E) -> Failure
+/// The lookup failed: without an answer, or with an unexpected error, which is explained as that of a delivery.
+pub(super) fn not_looked_up<E>(what: &str, error: SdkError<E, HttpResponse>) -> Failure
 where
-    E: Error + ProvideErrorMetadata,
+    E: Error + ProvideErrorMetadata + Send + Sync + 'static,
 {
-    Failure::Failed(format!(
-        "{what} cannot be looked up: {}. Check --region, --profile and --endpoint-url",
-        connection::words(error)
-    ))
+    let advice = if error.code().is_some_and(|code| EXPIRED.contains(&code)) {
+        "Renew them, for example by aws sso login"
+    } else {
+        "Check --region, --profile and --endpoint-url"
+    };
+    let words = match error.raw_response().map(|answer| answer.status().as_u16()) {
+        None => connection::words(&error),
+        Some(status) if error.code().is_none() => {
+            format!("HTTP {status} without an error code, as from a proxy or a wrong endpoint")
+        }
+        Some(_) => explained(error),
+    };
+    let words = words.trim_end_matches('.');
+    Failure::Failed(format!("{what} cannot be looked up: {words}. {advice}"))
+}
+
+/// The code of an error, what it means and what the service says of it.
+fn explained<E>(error: SdkError<E, HttpResponse>) -> String
+where
+    E: Error + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    let words = connection::words(&error);
+    let fault = match classify(error) {
+        Answer::Whole(Verdict::Rejected(_, fault) | Verdict::Refused(fault))
+        | Answer::Disputed(fault)
+        | Answer::Stop(fault) => fault,
+        Answer::Whole(_) | Answer::Each(_) => return words,
+    };
+    match fault.message() {
+        Some(message) => format!("{fault}: {message}"),
+        None => fault.to_string(),
+    }
 }

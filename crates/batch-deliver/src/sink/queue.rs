@@ -95,7 +95,7 @@ impl ExistingQueue {
         let mut urls = Vec::new();
         let what = format!("the sources of the queue {}", self.url);
         while let Some(url) = self.lookup_time.wait(&what, pages.next()).await? {
-            urls.push(url.map_err(|error| not_looked_up(&what, &error))?);
+            urls.push(url.map_err(|error| not_looked_up(&what, error))?);
         }
         Ok(urls)
     }
@@ -164,5 +164,5 @@ async fn url(client: &Client, queue: &QueueName, option: &str, time: LookupTime)
             "sqs:GetQueueUrl is not permitted for the queue {queue}: give {option} its URL"
         )));
     }
-    Err(not_looked_up(&what, &error))
+    Err(not_looked_up(&what, error))
 }

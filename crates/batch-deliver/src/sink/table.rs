@@ -205,7 +205,7 @@ async fn description(
         Some("ResourceNotFoundException") => Err(Failure::WrongUse(format!(
             "there is no table {table} in this account and region: check {option}, --region and --profile"
         ))),
-        _ => Err(not_looked_up(&what, &error)),
+        _ => Err(not_looked_up(&what, error)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How the services are reached, and what is said where they are not.
 
-use crate::http::serve;
+use crate::http::{Response, serve};
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
@@ -97,5 +97,57 @@ fn a_table_of_a_copy_that_does_not_exist_is_told_with_the_option_that_names_it()
             2,
             &format!("in this account and region: check {option}, --region and --profile"),
         );
+    }
+}
+
+/// A load into a table that is not there for writes, and whose lookup is answered so.
+fn looked_up(status: u16, body: &'static str) -> Run {
+    let address = serve(move |request| {
+        let is_lookup = request
+            .header("x-amz-target")
+            .is_some_and(|target| target.ends_with(".DescribeTable"));
+        let missing = (400, r#"{"__type": "ResourceNotFoundException", "message": "none"}"#);
+        let (status, body) = if is_lookup { (status, body) } else { missing };
+        Some(Response(
+            status,
+            "content-type: application/x-amz-json-1.0\r\n".to_owned(),
+            body.into(),
+        ))
+    });
+    load(&format!("--endpoint-url http://{address}"), &[], "")
+}
+
+#[test]
+fn a_lookup_that_is_answered_by_html_names_the_http_status() {
+    for status in [200, 302, 403] {
+        let run = looked_up(status, "<html><body>secret</body></html>");
+        run.expect(
+            1,
+            &format!("the table items cannot be looked up: HTTP {status} without an error code"),
+        );
+        assert!(!run.stderr.contains("secret"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_lookup_with_expired_credentials_tells_to_renew_them() {
+    let expired = r#"{"__type": "ExpiredTokenException", "message": "The security token is expired."}"#;
+    looked_up(400, expired).expect(
+        1,
+        "ExpiredTokenException: the AWS credentials have expired: The security token is expired. Renew them",
+    );
+}
+
+#[test]
+fn a_region_that_is_no_host_label_is_refused_by_its_value() {
+    for key in ["", "--key id:N"] {
+        for (region, shown) in [
+            ("us-east-1\n", r#""us-east-1\n""#),
+            ("us-east-1 ", r#""us-east-1 ""#),
+            ("us_east_1", r#""us_east_1""#),
+        ] {
+            let run = load(key, &[("AWS_REGION", region)], "");
+            run.expect(2, &format!("error: {shown} is no AWS region"));
+        }
     }
 }
