@@ -46,9 +46,9 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
         return debug!(target: LOOKUP, destination, code, "no such table");
     }
     let advice = match LookupError::advice(&fault) {
-        Advice::Permit => "allow dynamodb:DescribeTable, or give the key by `key` or `key_with_sort`",
-        Advice::DoWithout => "give the key by `key` or `key_with_sort`",
-        Advice::Wait => "it is asked again later; give the key by `key` or `key_with_sort` to avoid the call",
+        Advice::Permit => "allow dynamodb:DescribeTable, or give the key",
+        Advice::DoWithout => "give the key",
+        Advice::Wait => "it is asked again later; give the key to avoid the call",
     };
     warn!(
         target: LOOKUP,

@@ -151,3 +151,11 @@ fn a_region_that_is_no_host_label_is_refused_by_its_value() {
         }
     }
 }
+
+#[test]
+fn a_denied_describe_table_tells_to_give_the_key() {
+    let denied = r#"{"__type": "AccessDeniedException", "message": "no"}"#;
+    let run = looked_up(400, denied);
+    run.expect(1, "allow dynamodb:DescribeTable, or give the key\"");
+    assert!(!run.stderr.contains("key_with_sort"), "{}", run.stderr);
+}
