@@ -7,7 +7,7 @@ use super::from_table::FromTable;
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToCopy};
-use crate::connection::{Connection, words};
+use crate::connection::{Connection, LookupTime, words};
 use crate::format::Writes;
 use crate::job::Opened;
 use crate::keeping::Places;
@@ -77,7 +77,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let journal = copy.journal(&destination)?;
     let has_begun = journal.as_ref().is_some_and(Opened::has_begun);
     if let Some(target) = target.filter(|_| !has_begun && !arguments.if_absent && !arguments.overwrite) {
-        check_empty(&arguments.to, &target).await?;
+        check_empty(&arguments.to, &target, to.lookup_time).await?;
     }
     let writes = Writes::puts(Some(key.clone()));
     if !arguments.if_absent {
@@ -118,9 +118,9 @@ fn check(arguments: &ToCopy, source: &Existing, target: &Existing) -> Result<(),
 }
 
 /// Refuses a table that has items.
-async fn check_empty(name: &str, table: &Existing) -> Result<(), Failure> {
+async fn check_empty(name: &str, table: &Existing, time: LookupTime) -> Result<(), Failure> {
     let first = table.client.scan().table_name(name).limit(1).consistent_read(true);
-    match first.send().await {
+    match time.wait(&format!("the table {name}"), first.send()).await? {
         Ok(page) if page.items().is_empty() => Ok(()),
         Ok(_) => Err(Failure::WrongUse(format!(
             "{name} has items: --if-absent leaves them as they are, --overwrite replaces those with the same keys"
