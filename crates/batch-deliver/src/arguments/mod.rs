@@ -133,6 +133,12 @@ pub(crate) enum Command {
     #[cfg(feature = "spool")]
     #[command(override_usage = "batch-deliver spool [--to FILE [--refused]] [OPTIONS] DIR")]
     Spool(ToSpool),
+    /// Prints the help of the program, or of a command
+    #[command(hide = true)]
+    Help {
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
     /// Prints the completions for a shell
     Completions { shell: Shell },
     /// Prints the manual page of the program, or of a command

@@ -20,6 +20,20 @@ pub(super) fn completions(shell: Shell) -> Result<Outcome, Failure> {
     print(script.replace("batch__subcmd__deliver", "batch__deliver").as_bytes())
 }
 
+/// Prints the help of the program, or of one of its commands, as `--help` does.
+pub(super) fn help(command: Option<&str>) -> Result<Outcome, Failure> {
+    let program = Arguments::command();
+    if command.is_some_and(|name| program.find_subcommand(name).is_none()) {
+        return Err(unknown(&program));
+    }
+    let arguments = [Some(PROGRAM), command, Some("--help")].into_iter().flatten();
+    // Help counts as an error of the arguments, which does not end the program by itself.
+    match program.try_get_matches_from(arguments) {
+        Err(help) => written(help.print()),
+        Ok(_) => Ok(Outcome::Delivered),
+    }
+}
+
 /// Prints the manual page of the program, or of one of its commands.
 pub(super) fn page(command: Option<&str>) -> Result<Outcome, Failure> {
     // Gives each command its name: `batch-deliver-load`.
@@ -41,13 +55,18 @@ pub(super) fn page(command: Option<&str>) -> Result<Outcome, Failure> {
 }
 
 fn unknown(program: &Command) -> Failure {
-    let names: Vec<_> = program.get_subcommands().map(Command::get_name).collect();
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<_> = shown.map(Command::get_name).collect();
     Failure::WrongUse(format!("there is no such command; name one of {}", names.join(", ")))
 }
 
 fn print(text: &[u8]) -> Result<Outcome, Failure> {
     let mut output = stdout().lock();
-    match output.write_all(text).and_then(|()| output.flush()) {
+    written(output.write_all(text).and_then(|()| output.flush()))
+}
+
+fn written(result: io::Result<()>) -> Result<Outcome, Failure> {
+    match result {
         // The reader, such as `head`, wants no more.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Outcome::Delivered),
         Err(error) => Err(Failure::Failed(format!(

@@ -53,6 +53,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
         #[cfg(feature = "spool")]
         Command::Spool(to_spool) => spool::run(&to_spool),
+        Command::Help { command } => manual::help(command.as_deref()),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command } => manual::page(command.as_deref()),
     }

@@ -116,6 +116,18 @@ fn the_manual_has_a_page_for_the_program_and_for_each_command() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    let folder = Folder::new();
+    for (command, option) in [("help", "--help"), ("help load", "load --help")] {
+        let run = folder.run(command);
+        assert_eq!(run.expect(0, "").stdout, folder.run(option).stdout);
+    }
+    folder
+        .run("help lod")
+        .expect(2, "name one of load, update, delete, send");
+}
+
+#[test]
 fn a_page_of_a_command_that_does_not_exist_names_those_that_do() {
     Folder::new()
         .run("man lod")
