@@ -71,8 +71,10 @@ impl Arguments {
             if let Err(error) = Self::try_parse_from(arguments) {
                 error.exit();
             }
-            // Only such a character was wrong.
-            console::print(error.to_string().trim_end());
+            // Only such a character was wrong. It may be a line end, so the error is the one line before the usage.
+            let words = error.to_string();
+            console::print(words.split("\n\n").next().unwrap_or(&words));
+            console::print("For more information, try '--help'.");
             process::exit(error.exit_code());
         }
         error.exit()

@@ -1,9 +1,15 @@
 //! Completions for shells, and manual pages.
 
+#[cfg(unix)]
+use std::ffi::OsStr;
 use std::io::Write;
+#[cfg(unix)]
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 use crate::program::Folder;
+#[cfg(unix)]
+use crate::program::Run;
 
 /// The names of the commands in the help.
 fn commands(folder: &Folder) -> Vec<String> {
@@ -125,6 +131,16 @@ fn help_is_a_command_too() {
     folder
         .run("help lod")
         .expect(2, "name one of load, update, delete, send");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_not_utf_8_is_refused_in_lines_without_escapes() {
+    let folder = Folder::new();
+    let mut load = folder.command("load --table items");
+    let run = Run::from(load.arg(OsStr::from_bytes(b"\xff.jsonl")).output().unwrap());
+    run.expect(2, "error: invalid UTF-8");
+    assert!(!run.stderr.contains("\\n"), "{}", run.stderr);
 }
 
 #[test]
