@@ -7,7 +7,7 @@ use super::export::{self, DataFiles};
 use super::input::{Input, InputStorage, STANDARD_INPUT};
 #[cfg(feature = "s3")]
 use super::listing;
-use super::names::{SCHEME, WILDCARDS, names_hidden};
+use super::names::{SCHEME, WILDCARDS, names_hidden, not_utf_8};
 use crate::connection::Connection;
 use crate::console::{grouped, size};
 use crate::outcome::Failure;
@@ -108,6 +108,12 @@ fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
         if !path.is_dir() && names_hidden(pattern, &path) {
             files.push(Input::file(&path)?);
         }
+    }
+    if let Some(path) = not_utf_8(pattern) {
+        let path = path.as_os_str().as_encoded_bytes().escape_ascii();
+        return Err(wrong(format!(
+            "{pattern} matches {path}, whose name is not UTF-8: rename it, or give - and its content on the standard input"
+        )));
     }
     if files.is_empty() {
         return Err(wrong(format!("no file matches {pattern}")));
@@ -216,6 +222,35 @@ mod tests {
             names(&[&path("**/*.jsonl")]).unwrap(),
             [path("a.jsonl"), path("c/d.jsonl")]
         );
+    }
+
+    /// Other systems have no such names.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pattern_in_whose_folder_a_name_is_not_utf_8_is_refused_not_half_read() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let write = |name: &[u8]| {
+            let path = folder.path().join(OsStr::from_bytes(name));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "{}").unwrap();
+        };
+        for name in [&b"a.jsonl"[..], b"l\xe9.jsonl", b"in/a.jsonl", b"in/\xe9/a.jsonl"] {
+            write(name);
+        }
+        for pattern in ["*", "l*.jsonl", "**/*.jsonl", "in/*/a.jsonl", "i?/*/*"] {
+            let refused = names(&[&path(pattern)]).unwrap_err();
+            assert!(
+                refused.contains("\\xe9") && refused.contains("not UTF-8"),
+                "{pattern}: {refused}"
+            );
+        }
+        // What does not match may have any name.
+        assert_eq!(names(&[&path("a*")]).unwrap(), [path("a.jsonl")]);
+        assert_eq!(names(&[&path("in/*")]).unwrap(), [path("in/a.jsonl")]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Names of files and objects: what a name stands for, and which names are near one that does not exist.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, is_separator};
+use std::path::{Path, PathBuf, is_separator};
 
 use glob::{MatchOptions, Pattern};
 
@@ -35,6 +36,49 @@ pub(super) fn names_hidden(pattern: &str, path: &Path) -> bool {
         let name = name.to_string_lossy();
         !name.starts_with('.') || is_named(&name)
     })
+}
+
+/// A file that a pattern matches but for bytes of its name, or of that of a folder, that are not UTF-8. `glob` leaves it out.
+pub(super) fn not_utf_8(pattern: &str) -> Option<PathBuf> {
+    let parts: Vec<&OsStr> = Path::new(pattern).iter().collect();
+    not_utf_8_below(Path::new(""), &parts)
+}
+
+fn not_utf_8_below(folder: &Path, parts: &[&OsStr]) -> Option<PathBuf> {
+    let [part, rest @ ..] = parts else { return None };
+    let part = part.to_str()?;
+    if !part.contains(WILDCARDS) {
+        return not_utf_8_below(&folder.join(part), rest);
+    }
+    let is_recursive = part == "**";
+    if is_recursive && let Some(found) = not_utf_8_below(folder, rest) {
+        return Some(found);
+    }
+    let pattern = Pattern::new(part).ok()?;
+    fs::read_dir(searched(folder)).ok()?.flatten().find_map(|entry| {
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        let is_hidden = text.starts_with('.') && !part.starts_with('.');
+        let path = folder.join(&name);
+        let is_last = rest.is_empty() && !is_recursive;
+        if is_hidden || !pattern.matches(&text) || path.is_dir() == is_last {
+            return None;
+        }
+        // `glob` goes into every folder below `**`.
+        match name.to_str() {
+            None if !is_recursive => Some(path),
+            _ => not_utf_8_below(&path, if is_recursive { parts } else { rest }),
+        }
+    })
+}
+
+/// The folder of a path, which has no name if it is the current one.
+fn searched(folder: &Path) -> &Path {
+    if folder == Path::new("") {
+        Path::new(".")
+    } else {
+        folder
+    }
 }
 
 /// The bucket and the key of a name without its scheme. The key of all objects is empty.
@@ -100,12 +144,9 @@ pub(super) fn near_path(path: &Path) -> Vec<String> {
         let (Some(folder), Some(name)) = (missing.parent(), missing.file_name()) else {
             break;
         };
-        let searched = if folder == Path::new("") {
-            Path::new(".")
-        } else {
-            folder
+        let Ok(entries) = fs::read_dir(searched(folder)) else {
+            continue;
         };
-        let Ok(entries) = fs::read_dir(searched) else { continue };
         let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().display().to_string()));
         let near = nearest("", &name.display().to_string(), names);
         return near
