@@ -7,7 +7,7 @@ use super::export::{self, DataFiles};
 use super::input::{Input, InputStorage, STANDARD_INPUT};
 #[cfg(feature = "s3")]
 use super::listing;
-use super::names::{SCHEME, WILDCARDS, names_hidden, not_utf_8};
+use super::names::{SCHEME, WILDCARDS, is_of_bucket, names_hidden, not_utf_8};
 use crate::connection::Connection;
 use crate::console::{grouped, size};
 use crate::outcome::Failure;
@@ -80,6 +80,10 @@ fn local(argument: &str) -> Result<Vec<Input>, Failure> {
     let path = Path::new(argument);
     if argument == STANDARD_INPUT {
         return Ok(vec![Input::standard()]);
+    }
+    if !path.exists() && is_of_bucket(argument) {
+        let words = format!("there is no file {argument}: name an object as in {SCHEME}bucket/key");
+        return Err(Failure::WrongUse(words));
     }
     if !path.exists() && argument.contains(WILDCARDS) {
         return matching(argument);
@@ -251,6 +255,32 @@ mod tests {
         // What does not match may have any name.
         assert_eq!(names(&[&path("a*")]).unwrap(), [path("a.jsonl")]);
         assert_eq!(names(&[&path("in/*")]).unwrap(), [path("in/a.jsonl")]);
+    }
+
+    #[test]
+    fn a_bucket_that_is_named_in_another_way_is_told_with_the_scheme() {
+        for name in [
+            "S3://bucket/a",
+            "s3:/bucket/a",
+            "https://bucket.s3.eu-west-1.amazonaws.com/a",
+            "https://s3.amazonaws.com/bucket/a*",
+            "arn:aws:s3:::bucket/a",
+        ] {
+            let refused = names(&[name]).unwrap_err();
+            assert!(refused.contains("as in s3://bucket/key"), "{refused}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_near_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("c.jsonl")).unwrap();
+        let refused = names(&[&folder.path().join("*").display().to_string()]).unwrap_err();
+        assert!(
+            refused.contains("cannot be read") && !refused.contains("near it"),
+            "{refused}"
+        );
     }
 
     #[test]

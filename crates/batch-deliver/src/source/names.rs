@@ -9,6 +9,18 @@ use glob::{MatchOptions, Pattern};
 /// The prefix of the name of an S3 object.
 pub(crate) const SCHEME: &str = "s3://";
 
+/// Whether an argument names a bucket or an object in another way than with the scheme.
+pub(super) fn is_of_bucket(argument: &str) -> bool {
+    let argument = argument.to_ascii_lowercase();
+    let host = argument
+        .strip_prefix("https://")
+        .and_then(|rest| rest.split('/').next());
+    argument.starts_with("s3:/")
+        || argument.starts_with("arn:aws") && argument.contains(":s3:")
+        || host
+            .is_some_and(|host| host.ends_with(".amazonaws.com") && host.split('.').any(|part| part.starts_with("s3")))
+}
+
 /// Characters that make a name a pattern.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
@@ -149,10 +161,13 @@ pub(super) fn near_path(path: &Path) -> Vec<String> {
         };
         let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().display().to_string()));
         let near = nearest("", &name.display().to_string(), names);
-        return near
+        let mut near: Vec<String> = near
             .iter()
             .map(|name| folder.join(name).display().to_string())
             .collect();
+        // A link that leads nowhere has the name itself.
+        near.retain(|near| *near != path.display().to_string());
+        return near;
     }
     Vec::new()
 }
