@@ -1,10 +1,12 @@
 //! Lines of text that are no messages of their own.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Cursor, Read};
 
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::container::{Container, container, read_start};
 use super::lines::BYTE_ORDER_MARK;
@@ -32,6 +34,12 @@ impl TextFormat {
 const PRETTY: &str = "this is one JSON value over several lines, and each line would be sent alone: `jq -c '.[]' FILE` makes lines of an \
                       array, and `jq -c . FILE` of objects";
 
+pub(super) const LISTING: &str = "this is a listing: `jq -c '.Contents[]' FILE`, or '.Versions[]' or '.DeleteMarkers[]', makes lines of its \
+                                  objects, for --format json";
+
+/// Names with which a listing of objects begins.
+const OF_LISTING: [&[u8]; 3] = [b"\"Contents\"", b"\"Versions\"", b"\"DeleteMarkers\""];
+
 const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batch-deliver send --format json` sends their bodies and attributes";
 
 /// The input, unless it is JSON whose lines are no entries.
@@ -57,7 +65,22 @@ pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     if is_received(first) || container(start) == Some(Container::Messages) {
         return Some(RECEIVED);
     }
-    (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(PRETTY)
+    let words = if is_listing(two) { LISTING } else { PRETTY };
+    (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(words)
+}
+
+/// Whether this is an object of JSON, also one that has a member twice.
+pub(super) fn is_object(text: &[u8]) -> bool {
+    serde_json::from_slice::<HashMap<String, &RawValue>>(text).is_ok()
+}
+
+/// Whether this begins as S3's listings of objects do.
+pub(super) fn is_listing(start: &[u8]) -> bool {
+    let members = start
+        .trim_ascii_start()
+        .strip_prefix(b"{")
+        .map(<[u8]>::trim_ascii_start);
+    members.is_some_and(|members| OF_LISTING.iter().any(|name| members.starts_with(name)))
 }
 
 /// The first two lines that are not blank, with what is between; `None` if they are not complete.
