@@ -7,6 +7,7 @@ use std::path::Path;
 use super::appended::Appended;
 use crate::outcome::Failure;
 use crate::sink::SafeLines;
+use crate::source::SCHEME;
 
 /// A file or the standard output, for lines that are removed from their source once they are safe.
 pub(crate) struct MovedLines(Place);
@@ -23,6 +24,9 @@ impl MovedLines {
         if name == "-" {
             return Ok(Self(Place::Standard));
         }
+        if let Some(words) = refusal(name) {
+            return Err(Failure::WrongUse(format!("{name} cannot be written: {words}")));
+        }
         let opened = Appended::open(Path::new(name)).map_err(|error| {
             Failure::WrongUse(match error.kind() {
                 io::ErrorKind::WouldBlock => format!("{name} is in use by another run: name another file"),
@@ -34,6 +38,18 @@ impl MovedLines {
             Self(Place::File(file, safe))
         })
     }
+}
+
+/// Why lines of text that are appended and synced are not what this name promises.
+fn refusal(name: &str) -> Option<&'static str> {
+    if name.starts_with(SCHEME) {
+        return Some(
+            "lines are appended to a file, which an object is not: name a file, or give - and pipe it to `aws s3 cp -`",
+        );
+    }
+    let extension = Path::new(name).extension().unwrap_or_default();
+    let packed = extension.eq_ignore_ascii_case("gz") || extension.eq_ignore_ascii_case("zst");
+    packed.then_some("lines are appended as plain text: name it without .gz or .zst, and pack it afterwards")
 }
 
 impl Write for MovedLines {
@@ -123,6 +139,19 @@ mod tests {
         let _first = lines(&path);
         let refused = MovedLines::open(path.to_str().unwrap()).err().unwrap();
         assert!(refused.to_string().contains("is in use by another run"), "{refused}");
+    }
+
+    #[test]
+    fn a_name_that_promises_other_bytes_is_refused_and_no_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.jsonl.gz", "a.ZST"] {
+            let path = folder.path().join(name);
+            let refused = MovedLines::open(path.to_str().unwrap()).err().unwrap();
+            assert!(refused.to_string().contains("plain text"), "{refused}");
+            assert!(!path.exists());
+        }
+        let refused = MovedLines::open("s3://bucket/key").err().unwrap();
+        assert!(refused.to_string().contains("name a file"), "{refused}");
     }
 
     #[cfg(target_os = "linux")]

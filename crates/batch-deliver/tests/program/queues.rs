@@ -406,6 +406,21 @@ fn dead_letters_go_back_to_their_only_queue() {
 }
 
 #[test]
+fn a_drain_to_a_name_that_promises_gzip_zstd_or_s3_is_refused_before_a_message_is_received() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 10);
+    for (name, words) in [
+        ("out.jsonl.gz", "lines are appended as plain text"),
+        ("out.zst", "lines are appended as plain text"),
+        ("s3://b/out.jsonl", "name a file"),
+    ] {
+        queues.run(&format!("drain --queue a {name}")).expect(2, words);
+        assert!(!queues.folder.path(name).exists());
+    }
+    assert_eq!((from.len(), from.consumer_statistics().calls), (10, 0));
+}
+
+#[test]
 fn a_queue_is_drained_to_a_file_that_can_be_sent_again() {
     let queues = Queues::new();
     let from = queues.filled("a", 250);
