@@ -12,7 +12,7 @@ use super::simulation::{Simulation, table};
 use crate::arguments::{SimulatedTable, ToExport};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, lossy_words, print_warnings, rate, size, time};
-use crate::format::ItemFormat;
+use crate::format::{ItemFormat, named_as_rows};
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::LineWriter;
@@ -29,6 +29,11 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     if is_standard && console.is_json() {
         let words = "the items and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
+    }
+    let file = arguments.file.to_string();
+    if let Some(rows) = named_as_rows(&file) {
+        let words = format!("{file} would be read as {rows}, but an export has lines of JSON: name it .jsonl instead");
+        return Err(Failure::WrongUse(words));
     }
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::of_source(&arguments.service, simulated, &console)?;

@@ -23,5 +23,5 @@ pub(crate) use self::one_per_line::EachLine;
 pub(crate) use self::one_per_line::OnePerLine;
 #[cfg(any(feature = "put", test))]
 pub(crate) use self::one_per_line::Parse;
-pub(crate) use self::table::{TableFormat, TableItems};
+pub(crate) use self::table::{TableFormat, TableItems, named_as_rows};
 pub(crate) use self::text::{TextFormat, refusal};

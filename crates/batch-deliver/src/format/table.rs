@@ -102,13 +102,19 @@ impl TableFormat {
     }
 }
 
+/// What the rows are that the name of an input promises; `None` if it promises none.
+pub(crate) fn named_as_rows(name: &str) -> Option<&'static str> {
+    let stem = Path::new(name.trim_end_matches(".gz").trim_end_matches(".zst"));
+    let extension = stem.extension()?;
+    ["csv", "tsv"].into_iter().find(|rows| extension == *rows)
+}
+
 /// The delimiter of the cells of an input; `None` if neither its name nor its first line suggests CSV or TSV.
 fn delimiter(start: &[u8], name: &str) -> Option<u8> {
-    let stem = Path::new(name.trim_end_matches(".gz").trim_end_matches(".zst"));
-    match stem.extension().and_then(|extension| extension.to_str()) {
+    match named_as_rows(name) {
         Some("csv") => return Some(first_delimiter(start).unwrap_or(b',')),
-        Some("tsv") => return Some(b'\t'),
-        _ => {}
+        Some(_) => return Some(b'\t'),
+        None => {}
     }
     let text = start.trim_ascii_start();
     // A first byte that is not text belongs to another encoding, which is reported as a flaw.

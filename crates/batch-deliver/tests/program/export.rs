@@ -48,6 +48,21 @@ fn every_item_is_a_line_that_can_be_loaded_again() {
 }
 
 #[test]
+fn an_export_to_a_name_that_load_would_read_as_csv_is_refused() {
+    let (folder, served) = filled(0..10);
+    for name in ["out.csv", "out.tsv.gz", "s3://b/out.csv.zst"] {
+        export(&folder, &served, name).expect(2, "name it .jsonl instead");
+    }
+    assert!(!folder.path("out.csv").exists());
+    // One of an earlier version is not loaded as rows.
+    export(&folder, &served, "out.jsonl").expect(0, "10 items");
+    folder.write("out.csv", folder.read("out.jsonl"));
+    folder
+        .run(&format!("load --table items {} out.csv", served.arguments()))
+        .expect(1, "line 1 is JSON and no header of rows: give --format dynamodb");
+}
+
+#[test]
 fn plain_lines_go_through_a_pipe() {
     let (folder, served) = filled(0..300);
     let run = export(

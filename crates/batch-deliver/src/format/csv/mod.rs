@@ -23,6 +23,7 @@ pub(crate) use self::dialect::{Character, Options, Quote};
 use self::reader::{Row, RowReader};
 use self::scan::Cells;
 use super::items::{Item, Json, Writes, to_json};
+use super::text::is_object;
 use crate::console::Console;
 use crate::source::{Flaw, Record, Records};
 
@@ -57,10 +58,11 @@ impl CsvItems {
             Some(names) => (Columns::named(names, &types, &self.writes), None),
             None => match header(&mut reader)? {
                 Some(row) => {
-                    let cells = row
-                        .cells
-                        .map_err(|flaw| invalid(&format!("line {}: {flaw}", row.line)))?;
-                    let columns = Columns::of_header(cells, row.is_padded, &types, &self.writes);
+                    let cells = row.cells.map_err(|flaw| format!("line {}: {flaw}", row.line));
+                    let columns =
+                        cells.and_then(|cells| Columns::of_header(cells, row.is_padded, &types, &self.writes));
+                    let is_json = || row.raw.is_some_and(is_object);
+                    let columns = columns.map_err(|words| if is_json() { JSON.to_owned() } else { words });
                     (columns, row.raw.map(Box::from))
                 }
                 None => (Ok(Columns::none()), None),
@@ -103,6 +105,8 @@ fn header<R: Read>(reader: &mut RowReader<R>) -> io::Result<Option<Row<'_>>> {
     }
     reader.next()
 }
+
+const JSON: &str = "line 1 is JSON and no header of rows: give --format dynamodb if its values have types, as in {\"N\":\"1\"}, and --format json otherwise";
 
 fn invalid(words: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, words)
