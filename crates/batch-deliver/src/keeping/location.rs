@@ -1,7 +1,7 @@
 //! A place to write to.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 #[cfg(not(feature = "s3"))]
@@ -64,4 +64,16 @@ impl Location {
             "{self} cannot be written: this program was built without S3: install it with --features s3"
         ))
     }
+}
+
+/// Checks that this is a file on a disk, or can become one: others are written beside it, and it is read again.
+pub(super) fn check_is_file(path: &Path) -> Result<(), &'static str> {
+    if path == Path::new("-") {
+        return Err("this is no file, and the standard output is not meant: name a file, as in ./-");
+    }
+    let is_other = path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_other || path.parent() == Some(Path::new("/dev")) {
+        return Err("this is a device or a pipe: name a file");
+    }
+    Ok(())
 }

@@ -1,5 +1,8 @@
 //! Entries that are not delivered.
 
+#[cfg(unix)]
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::program::{Folder, items};
@@ -97,7 +100,7 @@ fn a_message_that_is_too_long_is_a_dead_letter_as_it_was_written() {
 #[test]
 fn a_full_disk_stops_the_load_and_names_what_it_has_not_kept() {
     let folder = Folder::new();
-    std::os::unix::fs::symlink("/dev/full", folder.path("dead")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", folder.path("dead.causes.jsonl")).unwrap();
     let large = format!("{{\"id\":1,\"large\":\"{}\"}}\n", "x".repeat(409_600));
     folder.write("a.jsonl", items(5..8) + &large + &items(9..12));
     folder
@@ -107,4 +110,29 @@ fn a_full_disk_stops_the_load_and_names_what_it_has_not_kept() {
             "dead can no longer be written, so the delivery was stopped: No space left on device",
         )
         .expect(1, "and only in the input: a.jsonl: ");
+}
+
+#[test]
+fn dead_letters_go_to_a_file_or_to_s3_not_to_a_pipe_a_device_or_a_dash() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..3) + "oops\n");
+    for option in ["--dead-letter", "--resume"] {
+        folder
+            .load(&format!("{option} - a.jsonl"))
+            .expect(2, "name a file, as in ./-");
+        assert!(!folder.path("-").exists());
+    }
+    #[cfg(unix)]
+    {
+        let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+        assert!(made.unwrap().success());
+        for name in ["/dev/null", "/dev/stdout", "pipe"] {
+            for option in ["--dead-letter", "--resume"] {
+                let run = folder.load(&format!("{option} {name} a.jsonl"));
+                run.expect(2, "this is a device or a pipe: name a file");
+            }
+        }
+    }
+    folder.load("--dead-letter ./- a.jsonl").expect(1, "3 delivered");
+    assert_eq!(folder.read("-.bad"), "oops\n");
 }

@@ -17,7 +17,7 @@ pub(crate) use self::letter::{Letter, LettersWritten};
 #[cfg(feature = "s3")]
 use self::objects::LetterObjects;
 use super::group_sync::Unsynced;
-use super::location::Location;
+use super::location::{Location, check_is_file};
 use crate::connection::Connection;
 use crate::outcome::Failure;
 
@@ -49,10 +49,14 @@ impl DeadLetter {
     )]
     pub(crate) async fn open(location: &Location, connection: &Connection) -> Result<Self, Failure> {
         match location {
-            Location::File(path) => Ok(Self::Files {
-                entries: LetterFiles::open(path)?.with_a_cause_for_each()?,
-                bad_lines: BadLineFiles::open(path)?,
-            }),
+            Location::File(path) => {
+                check_is_file(path)
+                    .map_err(|words| Failure::WrongUse(format!("--dead-letter {}: {words}", path.display())))?;
+                Ok(Self::Files {
+                    entries: LetterFiles::open(path)?.with_a_cause_for_each()?,
+                    bad_lines: BadLineFiles::open(path)?,
+                })
+            }
             #[cfg(feature = "s3")]
             Location::Object { bucket, key } => {
                 let client = connection.bucket(bucket).await?;

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::super::location::check_is_file;
 use super::content::{self, EarlierRun, Line};
 use super::{Claim, Identity, Stopped};
 use crate::console::Console;
@@ -109,6 +110,7 @@ pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
 /// Opens or creates the file with this name, and locks it for this process.
 pub(super) fn locked(path: &Path) -> Result<File, Failure> {
     let name = path.display();
+    check_is_file(path).map_err(|words| Failure::WrongUse(format!("--resume {name}: {words}")))?;
     let mut options = OpenOptions::new();
     options.create(true).read(true).append(true);
     #[cfg(unix)]
