@@ -1,10 +1,12 @@
 //! Finds the objects of a bucket that a name stands for.
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use aws_sdk_s3::operation::list_objects_v2::builders::ListObjectsV2FluentBuilder;
-use aws_sdk_s3::types;
+use aws_sdk_s3::types::{self, EncodingType};
 use glob::Pattern;
 
+use super::encoded_keys::decoded;
 use super::export;
 use super::input::Input;
 use super::names::{IN_A_FOLDER, SCHEME, WILDCARDS, near_words, nearest, parts};
@@ -69,7 +71,7 @@ impl<'a> Bucket<'a> {
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| self.unlisted(key, &error))?;
             if !page.contents().is_empty() {
-                let mut objects = page.contents().iter().filter_map(|object| self.listed(object));
+                let mut objects = self.listed(&page);
                 return Ok(objects.find(|object| object.key == key));
             }
         }
@@ -115,20 +117,25 @@ impl<'a> Bucket<'a> {
         let mut objects = Vec::new();
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| self.unlisted(prefix, &error))?;
-            objects.extend(page.contents().iter().filter_map(|object| self.listed(object)));
+            objects.extend(self.listed(&page));
         }
         objects.retain(|object| object.bytes > 0 || !object.key.ends_with('/'));
         Ok(objects)
     }
 
     fn list(&self, prefix: &str) -> ListObjectsV2FluentBuilder {
-        self.client.list_objects_v2().bucket(self.name).prefix(prefix)
+        let list = self.client.list_objects_v2().bucket(self.name).prefix(prefix);
+        // XML cannot hold every character of a key.
+        list.encoding_type(EncodingType::Url)
     }
 
-    fn listed(&self, object: &types::Object) -> Option<Object> {
-        let bytes = u64::try_from(object.size()?).unwrap_or_default();
-        let etag = object.e_tag().unwrap_or_default();
-        Some(Object::new(&self.client, self.name, object.key()?, bytes, etag))
+    fn listed(&self, page: &ListObjectsV2Output) -> impl Iterator<Item = Object> {
+        page.contents().iter().filter_map(|object| {
+            let bytes = u64::try_from(object.size()?).unwrap_or_default();
+            let etag = object.e_tag().unwrap_or_default();
+            let key = decoded(object.key()?, page.encoding_type());
+            Some(Object::new(&self.client, self.name, &key, bytes, etag))
+        })
     }
 
     fn unlisted<E>(&self, prefix: &str, error: &E) -> Failure
@@ -196,7 +203,8 @@ impl<'a> Bucket<'a> {
         let page = list.map_err(|error| self.unlisted(prefix, &error))?;
         let objects = page.contents().iter().filter_map(types::Object::key);
         let folders = page.common_prefixes().iter().filter_map(types::CommonPrefix::prefix);
-        Ok(objects.chain(folders).map(ToOwned::to_owned).collect())
+        let decoded = |key| decoded(key, page.encoding_type()).into_owned();
+        Ok(objects.chain(folders).map(decoded).collect())
     }
 
     /// The data files of the export that this object lists.

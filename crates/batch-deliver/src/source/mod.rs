@@ -4,6 +4,8 @@
 mod checksums;
 mod compression;
 mod counts;
+#[cfg(feature = "s3")]
+mod encoded_keys;
 mod encoding;
 mod export;
 mod file;

@@ -203,6 +203,8 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
         value.unwrap_or_default()
     };
     let (prefix, delimiter) = (parameter("prefix"), parameter("delimiter"));
+    let is_encoded = parameter("encoding-type") == "url";
+    let shown = |key: &str| if is_encoded { encoded(key) } else { key.to_owned() };
     let mut contents = Vec::new();
     let mut folders = BTreeSet::new();
     for (key, content) in objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
@@ -217,14 +219,28 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, query: &str) -> String {
             if is_unsteady { "old".to_owned() } else { etag(content) },
         );
         contents.push(format!(
-            "<Contents><Key>{key}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>"
+            "<Contents><Key>{}</Key><Size>{size}</Size><ETag>{etag}</ETag></Contents>",
+            shown(key)
         ));
     }
     let folders = folders
         .iter()
-        .map(|folder| format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>"));
+        .map(|folder| format!("<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", shown(folder)));
     contents.extend(folders);
+    if is_encoded {
+        contents.push("<EncodingType>url</EncodingType>".to_owned());
+    }
     format!("<ListBucketResult>{}</ListBucketResult>", contents.concat())
+}
+
+/// As S3 encodes a key in a listing.
+fn encoded(key: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' | b'/' => char::from(byte).to_string(),
+        b' ' => "+".to_owned(),
+        other => format!("%{other:02X}"),
+    };
+    key.bytes().map(byte).collect()
 }
 
 /// Without its percent signs.

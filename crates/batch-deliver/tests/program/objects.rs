@@ -15,6 +15,18 @@ fn load(folder: &Folder, bucket: &Bucket, inputs: &str) -> Run {
 }
 
 #[test]
+fn a_bucket_with_a_key_that_xml_cannot_hold_is_listed() {
+    let (folder, bucket) = (Folder::new(), Bucket::new());
+    for (id, key) in [(1, "in/\u{1}"), (2, "in/a b+c%20&é.jsonl"), (3, "in/<d>/e")] {
+        bucket.put(key, items([id]));
+    }
+    let load = |name: &str| folder.load(&format!("{} {name}", bucket.arguments()));
+    load("s3://b/in/").expect(0, "3 delivered");
+    load("s3://b/in/a*.jsonl").expect(0, "1 delivered");
+    load("s3://b/in/<d>").expect(2, "as in s3://b/in/<d>/");
+}
+
+#[test]
 fn an_object_a_folder_a_pattern_and_an_export_are_inputs() {
     let folder = Folder::new();
     let bucket = Bucket::new();
