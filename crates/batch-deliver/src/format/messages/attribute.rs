@@ -30,6 +30,9 @@ struct Typed {
     value: String,
 }
 
+/// Characters of a name that are told.
+const LONGEST_SHOWN: usize = 64;
+
 const ADVICE: &str = "an attribute is a string, a number, or {\"type\":\"Binary\",\"value\":\"…base64…\"}";
 
 impl Attribute {
@@ -58,11 +61,23 @@ pub(super) fn attributes<A, E>(
     build: impl Fn(Attribute) -> Result<A, E>,
 ) -> Result<Option<HashMap<String, A>>, Flaw> {
     let attributes = read.into_iter().map(|(name, value)| {
-        let attribute = build(Attribute::read(value)?).map_err(|_| Flaw::new(ADVICE))?;
-        Ok((name, attribute))
+        let read = Attribute::read(value).and_then(|attribute| build(attribute).map_err(|_| Flaw::new(ADVICE)));
+        match read {
+            Ok(attribute) => Ok((name, attribute)),
+            Err(flaw) => Err(Flaw::new(format!(
+                "the attribute {}: {}",
+                shortened(&name),
+                flaw.reason
+            ))),
+        }
     });
     let attributes = attributes.collect::<Result<HashMap<_, _>, Flaw>>()?;
     Ok(Some(attributes).filter(|attributes| !attributes.is_empty()))
+}
+
+/// The name of a member, of which no more is told than a person reads.
+pub(super) fn shortened(name: &str) -> String {
+    format!("`{}`", name.chars().take(LONGEST_SHOWN).collect::<String>())
 }
 
 /// The text of a JSON string; any other value as its JSON.

@@ -9,7 +9,7 @@ use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
+use super::attribute::{Attribute, Value, attributes, shortened, text, unreadable, utf8};
 use crate::format::container::Container;
 use crate::format::one_per_line::{OnePerLine, Parse};
 use crate::format::text::{lines_of_text, refusal};
@@ -111,13 +111,15 @@ impl<'a> From<Enveloped<'a>> for Fields<'a> {
 
 impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        let fields = match serde_json::from_slice::<Fields<'_>>(line) {
-            Ok(fields) => fields,
-            Err(error) => match serde_json::from_slice::<Enveloped<'_>>(line) {
-                Ok(message) => message.into(),
-                Err(_) => return Err(unreadable(&error, line, DATA, SYNTAX)),
-            },
-        };
+        let fields = serde_json::from_slice::<Fields<'_>>(line).or_else(|error| {
+            let received = serde_json::from_slice::<Enveloped<'_>>(line);
+            received
+                .map(Fields::from)
+                .map_err(|_| match serde_json::from_slice(line) {
+                    Ok(members) => at_fault(&members),
+                    Err(_) => unreadable(&error, line, DATA, SYNTAX),
+                })
+        })?;
         let message = SendMessageBatchRequestEntry::builder()
             .message_body(text(fields.body)?)
             .set_message_attributes(attributes(fields.attributes, attribute)?)
@@ -126,6 +128,36 @@ impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
             .set_delay_seconds(fields.delay);
         built(message)
     }
+}
+
+/// What is wrong with an object that is no message, by the name of a member and never by its value.
+fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
+    let is_enveloped = members.contains_key("Body") || members.contains_key("MessageBody");
+    for (name, value) in members {
+        let wanted = match (is_enveloped, &**name) {
+            (false, "group_id" | "dedup_id") | (true, "MessageGroupId" | "MessageDeduplicationId") => {
+                unless::<Option<String>>(value, "a string")
+            }
+            (false, "delay") | (true, "DelaySeconds") => unless::<Option<i32>>(value, "a whole number of seconds"),
+            (false, "attributes") => unless::<BTreeMap<String, &RawValue>>(value, "an object"),
+            (true, "MessageAttributes") => unless::<Option<BTreeMap<String, &RawValue>>>(value, "an object"),
+            (true, "Attributes") => unless::<OfQueue>(value, "an object, whose members are strings"),
+            (false, "body") | (true, _) => None,
+            (false, _) => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
+        };
+        if let Some(wanted) = wanted {
+            return Flaw::new(format!("{} has to be {wanted}", shortened(name)));
+        }
+    }
+    if is_enveloped || members.contains_key("body") {
+        return Flaw::new(MEMBERS);
+    }
+    Flaw::new(format!("there is no `body`: {MEMBERS}"))
+}
+
+/// What the value has to be, unless it is.
+fn unless<'a, T: Deserialize<'a>>(value: &'a RawValue, wanted: &'static str) -> Option<&'static str> {
+    serde_json::from_str::<T>(value.get()).is_err().then_some(wanted)
 }
 
 fn built(
@@ -143,8 +175,10 @@ fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeVal
     .build()
 }
 
-const DATA: &str = "a message is a JSON object with `body` and optionally `attributes`, `group_id`, `dedup_id` and `delay` (seconds): \
-                    if each line is the text of a message, use --format text";
+const MEMBERS: &str = "a message is a JSON object with `body` and optionally `attributes`, `group_id`, `dedup_id` and `delay` (seconds), \
+                       each of them once";
+
+const DATA: &str = "a message is a JSON object with `body`: if each line is the text of a message, use --format text";
 
 const SYNTAX: &str = "this is not JSON: if each line is the text of a message, use --format text";
 
@@ -208,14 +242,41 @@ mod tests {
 
     #[test]
     fn a_flaw_says_what_to_do_and_does_not_quote() {
-        for line in [
-            r#"{"text":"secret"}"#,
-            r#"{"body":"a","delay":"secret"}"#,
-            "secret",
-            "[1]",
-        ] {
+        for line in ["\"secret\"", "secret", "[1]"] {
             let flaw = read(line).unwrap_err().to_string();
             assert!(flaw.contains("--format text") && !flaw.contains("secret"), "{flaw}");
+        }
+    }
+
+    #[test]
+    fn a_message_with_a_wrong_delay_an_unknown_field_or_a_boolean_attribute_is_refused_by_that_name() {
+        for (line, words) in [
+            (r#"{"body":"a","delay":"secret"}"#, "`delay` has to be a whole number"),
+            (r#"{"body":"a","Delay":5}"#, "`Delay` is not known"),
+            (
+                r#"{"body":"a","attributes":{"a":"secret","b":true}}"#,
+                "the attribute `b`: ",
+            ),
+            (
+                r#"{"body":"a","attributes":["secret"]}"#,
+                "`attributes` has to be an object",
+            ),
+            (r#"{"body":"a","group_id":1}"#, "`group_id` has to be a string"),
+            (r#"{"body":"a","body":"secret"}"#, "each of them once"),
+            (r#"{"text":"secret"}"#, "`text` is not known"),
+            (r#"{"delay":5}"#, "there is no `body`"),
+            (
+                r#"{"Body":"a","DelaySeconds":"secret"}"#,
+                "`DelaySeconds` has to be a whole number",
+            ),
+            (
+                r#"{"MessageBody":"a","MessageGroupId":5}"#,
+                "`MessageGroupId` has to be a string",
+            ),
+        ] {
+            let flaw = read(line).unwrap_err().to_string();
+            let is_safe = !flaw.contains("--format text") && !flaw.contains("secret");
+            assert!(flaw.contains(words) && is_safe, "{flaw}");
         }
     }
 }
