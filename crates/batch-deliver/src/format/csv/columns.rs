@@ -76,8 +76,13 @@ impl Columns {
     fn typed(names: &[String], types: &Types, writes: &Writes) -> Result<Vec<Column>, String> {
         let headers = names;
         let (names, own): (Vec<String>, Vec<Option<CellType>>) = with_types(headers).into_iter().unzip();
-        if names.iter().collect::<HashSet<_>>().len() < names.len() || names.iter().any(String::is_empty) {
-            return Err("the header has a name twice, or an empty one: each column needs a name of its own".to_owned());
+        let mut known = HashSet::new();
+        if let Some(column) = names.iter().position(|name| name.is_empty() || !known.insert(name)) {
+            let fault = match &*names[column] {
+                "" => format!("no name for column {}", column + 1),
+                name => format!("{name} twice"),
+            };
+            return Err(format!("the header has {fault}: each column needs a name of its own"));
         }
         if let Some(missing) = types.names().find(|name| !names.contains(name)) {
             return Err(format!(

@@ -371,7 +371,8 @@ mod tests {
     #[test]
     fn an_invalid_header_is_refused() {
         let refusal = |types: &str, text: &str| read(types, text).unwrap_err().to_string();
-        assert!(refusal("", "a,b,a\n").contains("a name twice"));
+        assert!(refusal("", "a,b,a\n").contains("has a twice"));
+        assert!(refusal("", "a,,b\n").contains("no name for column 2"));
         assert_eq!(refusal("c:N", "a,b\n"), "--types has c, but the header has only a, b");
         let keyless = "the header has no title, which is part of the table's key, but only year, name";
         assert_eq!(refusal("", "year,name\n"), keyless);
