@@ -94,7 +94,7 @@ impl SafeLines for MovedLines {
     }
 }
 
-/// Syncs the standard output if it is a file. The next program of a pipe has the lines otherwise, or the pipe for it.
+/// Syncs the standard output if it is a file. Otherwise the pipe has the lines, and loses them with a reader that has not read them.
 #[cfg(unix)]
 fn sync_standard_output() -> io::Result<()> {
     use std::os::fd::AsFd;
