@@ -2,6 +2,7 @@
 
 use std::any::type_name;
 use std::error::Error;
+use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,8 @@ use std::task::{Context, Poll, ready};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::task::{JoinError, JoinSet, consume_budget};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::disposition::Disposition;
@@ -42,18 +44,18 @@ where
     I: Input<Entry = V>,
 {
     let metrics = Metrics::of(&destination(&*target), None);
+    let started = Instant::now();
     let mut values = Converted::new(values, convert, options.progress.clone(), metrics);
     let span = engine::delivery_span(&*target);
     let delivered = engine::deliver_in(&span, target, &mut values, options).await;
-    let delivered = values.into_delivered(delivered).instrument(span.clone()).await;
+    let mut delivered = values.into_delivered(delivered).instrument(span.clone()).await;
+    delivered.report.elapsed = started.elapsed();
     delivered.recorded_in(&span)
 }
 
 struct Converted<'a, I, V, E> {
     input: I,
     convert: &'a Convert<V, E>,
-    /// Whether the input is being polled. It is still true if the input panicked.
-    is_polled: bool,
     /// The number of values so far that are handed back and became no entry.
     unconverted: u64,
     /// The value that is being converted. It is still here if the conversion panicked.
@@ -71,7 +73,6 @@ type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E> {
     fn new(input: I, convert: &'a Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
-            is_polled: false,
             unconverted: 0,
             current: None,
             returned: Returned::default(),
@@ -132,49 +133,69 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         Some(())
     }
 
-    /// Hands back the values that the delivery did not read, without converting them. Returns whether there are no more.
-    async fn hand_back_the_rest(&mut self, panicked: Option<Incoming<V>>, cause: &Cause) -> bool {
-        self.input.ends_early();
-        let mut next = panicked;
-        loop {
-            if next.is_none() {
-                next = match guarded("the input", || self.input.unread()) {
-                    Ok(Poll::Ready(unread)) => unread,
-                    Ok(Poll::Pending) | Err(_) => return false,
-                };
-            }
-            let Some(incoming) = next.take() else { return true };
-            let beside = Beside {
-                value: Box::new(incoming.entry),
-                position: incoming.position,
-                confirmation: incoming.confirmation,
-                returned: Arc::clone(&self.returned),
+    /// Hands back the values that the delivery has not read, without converting them. Ready with whether there are no more.
+    fn poll_hand_back_unread(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<bool> {
+        for _ in 0..AT_ONCE {
+            ready!(self.poll_room(context));
+            let Poll::Ready(unread) = self.input.unread() else {
+                return Poll::Ready(false);
             };
-            self.hand_back(beside, cause.clone());
-            if self.unsent.len() >= AT_ONCE {
-                self.next_handed_back().await;
-            }
-            consume_budget().await;
+            let Some(incoming) = unread else {
+                return Poll::Ready(true);
+            };
+            self.hand_back_whole(incoming, cause.clone());
         }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Ready when there are not too many values that are being handed back: handlers may take long, and the values that wait for
+    /// them take memory.
+    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while let Poll::Ready(Some(ended)) = self.unsent.poll_join_next(context) {
+            if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+                resume_unwind(panic);
+            }
+        }
+        if self.unsent.len() < AT_ONCE {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    fn hand_back_whole(&mut self, incoming: Incoming<V>, cause: Cause) {
+        let beside = Beside {
+            value: Box::new(incoming.entry),
+            position: incoming.position,
+            confirmation: incoming.confirmation,
+            returned: Arc::clone(&self.returned),
+        };
+        self.hand_back(beside, cause);
+    }
+
+    /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound. Returns whether there are no
+    /// more.
+    async fn hand_back_from(&mut self, panicked: Incoming<V>, fault: &Fault) -> bool {
+        self.input.ends_early();
+        if let Some(confirmation) = &panicked.confirmation {
+            confirmation.panicked();
+        }
+        let cause = Cause::Stopped(fault.clone());
+        self.hand_back_whole(panicked, cause.clone());
+        let rest = poll_fn(|context| {
+            let polled = guarded("the input", || self.poll_hand_back_unread(context, &cause));
+            polled.unwrap_or(Poll::Ready(false))
+        });
+        rest.await
     }
 
     /// The result of the delivery, in values.
     async fn into_delivered(mut self, mut delivered: Delivered<E>) -> Delivered<V> {
-        let panicked = self.current.take();
-        let mut cause = delivered.ending.clone();
-        if let Some(panicked) = &panicked {
+        if let Some(panicked) = self.current.take() {
             let stopped = &mut delivered.stopped;
-            let fault = stopped.get_or_insert_with(|| Fault::new("the conversion panicked"));
-            cause = Some(Cause::Stopped(fault.clone()));
-            if let Some(confirmation) = &panicked.confirmation {
-                confirmation.panicked();
-            }
-        }
-        if let Some(cause) = cause
-            && !delivered.report.finished
-            && !self.is_polled
-        {
-            delivered.report.finished = self.hand_back_the_rest(panicked, &cause).await;
+            let fault = stopped.get_or_insert_with(|| Fault::new("the input panicked")).clone();
+            delivered.report.finished = self.hand_back_from(panicked, &fault).await;
         }
         while self.next_handed_back().await.is_some() {}
         delivered.report.undelivered += self.unconverted;
@@ -196,19 +217,8 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         for _ in 0..AT_ONCE {
-            while let Poll::Ready(Some(ended)) = self.unsent.poll_join_next(context) {
-                if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-                    resume_unwind(panic);
-                }
-            }
-            // Handlers may take long, and the values that wait for them take memory.
-            if self.unsent.len() >= AT_ONCE {
-                return Poll::Pending;
-            }
-            self.is_polled = true;
-            let polled = self.input.poll_next(context);
-            self.is_polled = false;
-            match ready!(polled) {
+            ready!(self.poll_room(context));
+            match ready!(self.input.poll_next(context)) {
                 None => return Poll::Ready(None),
                 Some(incoming) => {
                     if let Some(entry) = self.entry(incoming) {
@@ -219,6 +229,10 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
         }
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<bool> {
+        self.poll_hand_back_unread(context, cause)
     }
 
     fn known(&self) -> usize {

@@ -100,13 +100,13 @@ impl Gate {
     }
 
     /// The service has said that it should not be called until then.
-    pub(super) fn hold(&self, sent_at: Instant, until: Instant) {
+    pub(crate) fn hold(&self, sent_at: Instant, until: Instant) {
         self.queue().hold.extend(sent_at, until);
     }
 
-    /// Whether the service has said that it should not be called now.
-    pub(crate) fn is_held(&self, now: Instant) -> bool {
-        self.queue().hold.until(now).is_some()
+    /// When the last of the calls left in whose answers the service has said that it should not be called now.
+    pub(crate) fn held_since(&self, now: Instant) -> Option<Instant> {
+        self.queue().hold.since(now)
     }
 
     /// The service is known to be back: waiting entries leave at once, and the strategy forgets what it has measured.

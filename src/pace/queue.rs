@@ -121,6 +121,11 @@ impl Hold {
         *self = Self::default();
     }
 
+    /// When the last of the calls left whose answers named the wait; `None` if calls may leave.
+    pub(super) fn since(&self, now: Instant) -> Option<Instant> {
+        self.until(now).and(self.sent_at)
+    }
+
     /// Until when calls wait; `None` if they may leave.
     pub(super) fn until(&self, now: Instant) -> Option<Instant> {
         self.until.filter(|until| now < *until)

@@ -144,7 +144,7 @@ async fn a_handler_that_hangs_after_a_conversion_panicked_has_three_graces() {
         let hangs = undelivered.entry.0 == 4;
         async move {
             if hangs {
-                pending().await
+                pending::<()>().await;
             }
         }
     });
@@ -152,6 +152,38 @@ async fn a_handler_that_hangs_after_a_conversion_panicked_has_three_graces() {
     let error = timeout(Duration::from_mins(10), delivering).await.unwrap().unwrap_err();
     assert_eq!(error.report.delivered + error.report.undelivered, 3);
     assert_eq!(error.undelivered()[0].entry.0, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_hangs_for_one_entry_does_not_keep_the_unread_values_from_theirs() {
+    let (_, table, delivery) = shop();
+    table.poison(|item| item["id"]["S"] == "0");
+    let cancellation = CancellationToken::new();
+    let options = DeliveryOptions::default().cancellation(cancellation.clone());
+    let handled = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&handled);
+    let orders = delivery
+        .options(options)
+        .put_items()
+        .on_undelivered(move |undelivered: &Undelivered<Picky>| {
+            let is_first = undelivered.entry.0 == 0;
+            if is_first {
+                cancellation.cancel();
+            } else {
+                count.fetch_add(1, Relaxed);
+            }
+            async move {
+                if is_first {
+                    pending::<()>().await;
+                }
+            }
+        });
+    let values = (0..100_000).map(|number| Picky(number * 2));
+    let error = orders.deliver(values).await.unwrap_err();
+    let left = error.undelivered();
+    assert!(left.len() == 1 && left[0].entry.0 == 0, "{}", left.len());
+    assert_eq!(error.report.delivered + handled.load(Relaxed) + 1, 100_000);
+    assert!(handled.load(Relaxed) > 1_000, "{handled:?}");
 }
 
 #[tokio::test(start_paused = true)]

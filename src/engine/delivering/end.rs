@@ -1,6 +1,6 @@
 //! The end of a delivery: why it ends early; calls in flight are awaited, and what is not delivered is handed back.
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 
 use futures::FutureExt;
@@ -129,6 +129,8 @@ where
         for entry in self.supply.take_all() {
             self.give_back_waiting(entry, ending);
         }
+        let unsent = ending.cause(None);
+        poll_fn(|context| self.supply.poll_hand_back(context, &unsent)).await;
         while let Some(entry) = self.supply.pop_unread() {
             self.give_back(entry, ending);
             self.ledger.spare_memory(&self.target, &self.options).await;

@@ -123,7 +123,7 @@ impl Watch {
     }
 
     /// Whether there are entries to try. The time without any is no part of an outage, and after some seconds of it the next outage is
-    /// another one; not while calls wait as long as the service has said: entries that come meanwhile wait for the same reason.
+    /// another one; not while calls wait as long as the service had said before: entries that come meanwhile wait for the same reason.
     pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool, gate: &Gate) {
         if !has_entries {
             self.idle_since.get_or_insert(now);
@@ -132,7 +132,8 @@ impl Watch {
         let Some(idle_since) = self.idle_since.take() else {
             return;
         };
-        if now - idle_since >= STALLED_AFTER && !gate.is_held(now) {
+        let is_held = gate.held_since(now).is_some_and(|since| since <= idle_since);
+        if now - idle_since >= STALLED_AFTER && !is_held {
             self.unprepared_since = None;
             self.start_over(now);
         } else {
@@ -180,6 +181,7 @@ impl Watch {
     pub(crate) fn goes_on(&mut self, now: Instant) {
         self.since = now.checked_sub(self.stalled).unwrap_or(now);
         self.idle = self.idle.min(self.stalled);
+        self.idle_since = self.idle_since.map(|_| now);
     }
 
     /// Looks for a stall, and logs it when a warning is due. Returns when to look again.
@@ -355,6 +357,31 @@ mod tests {
         let now = Instant::now();
         watch.goes_on(now);
         assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_freeze_in_a_pause_does_not_let_an_outage_begin_after_it() {
+        let mut watch = Watch::new("orders".to_owned());
+        watch.call_ended(&throttled());
+        watch.has_entries(Instant::now(), false, &gate());
+        advance(seconds(4)).await;
+        let now = Instant::now();
+        watch.goes_on(now);
+        watch.has_entries(now, true, &gate());
+        assert_eq!(watch.outage().map(|outage| outage.since), Some(now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_another_delivery_was_told_names_no_failure_from_before_a_pause() {
+        let mut watch = Watch::new("orders".to_owned());
+        let gate = gate();
+        watch.call_ended(&throttled());
+        watch.has_entries(Instant::now(), false, &gate);
+        advance(seconds(3_600)).await;
+        let now = Instant::now();
+        gate.hold(now, now + seconds(60));
+        watch.has_entries(now, true, &gate);
+        assert!(watch.outage().is_none());
     }
 
     #[tokio::test(start_paused = true)]

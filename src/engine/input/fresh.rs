@@ -11,6 +11,7 @@ use crate::engine::entry::Space;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::guarded::guarded;
 use crate::invalid::InvalidEntry;
+use crate::report::Cause;
 use crate::targets::{BatchTarget, Fault, Lane, Limits};
 
 /// The input, and the entries that were read from it, were checked, are not sent yet and are sendable.
@@ -291,6 +292,23 @@ impl<I: Input> Fresh<I> {
         let released = std::mem::take(&mut self.released).into_values();
         self.released_bytes = 0;
         released.chain(checked.into_tracked())
+    }
+
+    /// Ready when the input has handed back by itself what it hands back so.
+    pub(crate) fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<()> {
+        if !self.ended {
+            match guarded("the input", || self.input.poll_hand_back(context, cause)) {
+                Ok(polled) => {
+                    self.finished = ready!(polled);
+                    self.ended = self.finished;
+                }
+                Err(fault) => {
+                    self.fault = Some(fault);
+                    self.ended = true;
+                }
+            }
+        }
+        Poll::Ready(())
     }
 
     /// The next entry of the input, to be handed back.

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::entry::Confirmation;
 use crate::fault::Fault;
+use crate::report::Cause;
 
 pub(crate) use fresh::{Fresh, Read};
 
@@ -49,6 +50,12 @@ pub trait Input {
     /// the source.
     fn unread(&mut self) -> Poll<Option<Incoming<Self::Entry>>> {
         Poll::Pending
+    }
+
+    /// Hands back by itself what was handed over but not read, when the delivery ends early for this cause. Ready with whether that
+    /// was all: otherwise [`unread`](Self::unread) has the rest.
+    fn poll_hand_back(&mut self, _: &mut Context<'_>, _: &Cause) -> Poll<bool> {
+        Poll::Ready(false)
     }
 
     /// How many entries it has at least, without polling it.

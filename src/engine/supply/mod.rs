@@ -278,6 +278,11 @@ where
             .chain(self.lingers_until(now, ledger))
     }
 
+    /// Ready when the input has handed back by itself what it hands back so.
+    pub(super) fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<()> {
+        self.fresh.poll_hand_back(context, cause)
+    }
+
     /// The next entry of the input, to be handed back.
     pub(super) fn pop_unread(&mut self) -> Option<TrackedEntry<T::Entry>> {
         self.fresh.pop_unread(&*self.target, &self.limits)
