@@ -26,7 +26,7 @@ use crate::registry::lock;
 /// alone: [`InjectedFault::Empty`] is no fault, and with [`InjectedFault::Garbage`] the connection is closed.
 ///
 /// Requests of which an operation, a parameter or a header is not modelled are refused with `NotImplemented`. They change nothing, are
-/// not counted, and use no step of the script.
+/// not counted, and use no step of the script; those of which an element of the body is not modelled are, and do.
 #[derive(Clone)]
 pub struct Bucket {
     inner: Arc<Inner>,
@@ -135,6 +135,14 @@ impl Bucket {
         state.write(key, condition, answered, |objects| {
             objects.insert(key.to_owned(), object);
         })
+    }
+
+    /// Counts a put whose body is cut off.
+    pub(super) fn refuse_put(&self, answered: &Answered) {
+        let mut state = self.state();
+        state.puts += 1;
+        state.gate.call(answered);
+        state.gate.statistics.refused_calls += 1;
     }
 
     /// Deletes an object, unless the condition or the fault of the request prevents it.

@@ -46,11 +46,11 @@ pub(super) fn delete(bucket: &Bucket, responder: &Responder, request: &Request<'
         Err(fault) => ended_without_answer(fault, responder),
         Ok(verdicts) if verdicts.iter().all(Verdict::is_throttled) => {
             bucket.count_throttled_call();
-            ended(call.fault, responder, || throttled(responder))
+            throttled(responder)
         }
         Ok(verdicts) => {
             let body = result(&all, &verdicts, &call, is_quiet);
-            ended(call.fault, responder, || xml(responder, 200, body))
+            xml(responder, 200, body)
         }
     }
 }

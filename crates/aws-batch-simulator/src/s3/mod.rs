@@ -86,7 +86,10 @@ fn put(
     condition: &Condition,
     answered: &Answered,
 ) -> Result<Ending, Refusal> {
-    let body = chunks::body_of(request).ok_or(Refusal::INCOMPLETE_BODY)?;
+    let Some(body) = chunks::body_of(request) else {
+        bucket.refuse_put(answered);
+        return Err(Refusal::INCOMPLETE_BODY);
+    };
     let object = Object::new(Bytes::copy_from_slice(&body), request.header("content-type"));
     let etag = object.etag.clone();
     let (fault, stored) = bucket.put(key, object, condition, answered);

@@ -8,8 +8,8 @@ use crate::fault::InjectedFault;
 /// The largest request body that `DynamoDB` accepts: 16 MiB. S3 takes larger ones.
 pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
 
-/// A request. S3 is recognized by method, query, host and path, CloudWatch by its path, SNS by the missing target, and the others by
-/// their target.
+/// A request. S3 is recognized by method, query and the missing target, CloudWatch by its path, SNS by the missing target, and the
+/// others by their target.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) host: &'a str,
