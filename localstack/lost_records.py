@@ -1,6 +1,6 @@
 """Whether the emulator of Kinesis keeps what it accepts of calls at the same time, without any of this project in between.
 
-    eval "$(localstack/up)"; "$AWS_BATCH_DELIVERY_PYTHON" localstack/lost_records.py 16
+    environment=$(localstack/up) && eval "$environment" && "$AWS_BATCH_DELIVERY_PYTHON" localstack/lost_records.py 16
 """
 
 import sys

@@ -91,11 +91,11 @@ fn ci_has_every_feature_of_every_package() {
         let manifest = read(manifest);
         let features = manifest.split_once("\n[features]\n").unwrap().1;
         let features = features.split("\n[").next().unwrap();
-        let names = features
+        let lines = features
             .lines()
             .filter(|line| !line.starts_with('#'))
             .filter_map(|line| line.split_once(" = "));
-        let named: BTreeSet<String> = names
+        let named: BTreeSet<String> = lines
             .map(|(name, _)| name.to_owned())
             .filter(|name| name != "default" && !name.starts_with('_'))
             .collect();

@@ -56,13 +56,13 @@ async fn main() -> Result<()> {
     let loaded = load(ORDERS).await;
 
     // Waits for the last exports, in a thread that may block. Those of a load that has failed matter most.
-    spawn_blocking(move || {
+    let exported = spawn_blocking(move || {
         tracers.shutdown()?;
         meters.shutdown()
     })
-    .await??;
+    .await?;
     println!("{}", loaded?);
-    Ok(())
+    Ok(exported?)
 }
 
 fn tracers(collector: bool) -> Result<SdkTracerProvider> {
