@@ -68,7 +68,9 @@ impl Appended {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let is_new = !path.exists();
-        let mut file = options.read(true).open(path)?;
+        // A pipe that is open to be read as well never ends for its writer when its reader does.
+        let is_read = path.metadata().map_or(true, |found| found.is_file());
+        let mut file = options.read(is_read).open(path)?;
         let is_file = file.metadata()?.is_file();
         // Two loads would truncate each other's lines. A device such as /dev/null may be shared.
         if is_file {

@@ -1,5 +1,11 @@
 //! Messages that are moved from a queue to another, back from a dead-letter queue, or into a file.
 
+#[cfg(unix)]
+use std::fs::File;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader};
+#[cfg(unix)]
+use std::process::Command;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -403,6 +409,20 @@ fn dead_letters_go_back_to_their_only_queue() {
     queues.queue("returns", QueueOptions::default().dead_letter_queue("letters"));
     queues.run("redrive --queue letters").expect(2, "2 queues");
     assert_eq!((letters.len(), orders.len(), refunds.len()), (25, 15, 10));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_drain_to_a_pipe_ends_with_the_reader_of_the_pipe() {
+    let queues = Queues::new();
+    queues.filled("a", 2_000);
+    let pipe = queues.folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let child = queues.started("drain --queue a pipe");
+    let mut line = String::new();
+    BufReader::new(File::open(&pipe).unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("body"), "{line}");
+    Run::from(child.wait_with_output().unwrap()).expect(1, "Broken pipe");
 }
 
 #[test]
