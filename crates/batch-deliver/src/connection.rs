@@ -97,11 +97,11 @@ impl Connection {
             loader = loader.endpoint_url(url);
         }
         let config = loader.load().await;
-        let Some(region) = config.region() else {
+        let Some(region) = config.region().filter(|region| !region.as_ref().is_empty()) else {
             let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
             return Err(Failure::Unequipped(words.to_owned()));
         };
-        check_region(region.as_ref())?;
+        check_region(region.as_ref(), self.endpoint_url.is_some())?;
         let config = match self.endpoint_url {
             Some(_) => config,
             None => endpoints::checked(config)?,
@@ -121,7 +121,7 @@ impl Connection {
             builder = builder.interceptor(RequestPayer);
         }
         if let Some(region) = &self.s3_region {
-            check_region(region)?;
+            check_region(region, config.endpoint_url().is_some())?;
             return Ok(Client::from_conf(builder.region(Region::new(region.clone())).build()));
         }
         let client = Client::from_conf(builder.clone().build());
@@ -132,10 +132,11 @@ impl Connection {
     }
 }
 
-/// That a region can be part of the name of a host.
-fn check_region(region: &str) -> Result<(), Failure> {
+/// That a region can be part of the name of a host, or, with an endpoint, of a header.
+fn check_region(region: &str, has_endpoint: bool) -> Result<(), Failure> {
     let is_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if region.bytes().all(is_label) && !region.starts_with('-') && (1..=63).contains(&region.len()) {
+    let is_host = region.bytes().all(is_label) && !region.starts_with('-') && (1..=63).contains(&region.len());
+    if is_host || has_endpoint && region.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(());
     }
     Err(Failure::Unequipped(format!(

@@ -51,7 +51,7 @@ pub(crate) struct ToRedrive {
 
 #[derive(Debug, Args)]
 pub(crate) struct ToDrain {
-    /// The file to append the messages to, or - for the standard output, where a pipe may lose 64 KiB with its reader
+    /// The file to append the messages to, or - for the standard output; a pipe may lose 64 KiB with its reader
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     /// The queue, by its URL, ARN or name

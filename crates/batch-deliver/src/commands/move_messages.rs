@@ -114,7 +114,7 @@ impl Moving<'_> {
 
     async fn check(&self) -> Result<(), Failure> {
         let (from, to) = &self.names;
-        if self.from.is_same(&self.to).await {
+        if self.from.is_same(&self.to).await? {
             return Err(Failure::WrongUse(format!(
                 "{from} and {to} are the same queue: its messages would be moved for ever"
             )));

@@ -6,6 +6,7 @@ use aws_batch_delivery::targets::sqs::{SqsQueue, message_size};
 use aws_batch_simulator::Simulator;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
+use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
 use aws_sdk_sqs::types::QueueAttributeName;
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
@@ -113,30 +114,32 @@ impl ExistingQueue {
     }
 
     /// Whether both are the same queue, whose URL may be written in several ways.
-    pub(crate) async fn is_same(&self, other: &Self) -> bool {
+    pub(crate) async fn is_same(&self, other: &Self) -> Result<bool, Failure> {
         if self.url == other.url {
-            return true;
+            return Ok(true);
         }
         let name = |url: &str| url.parse::<QueueName>().ok();
         if let (Some(own), Some(other)) = (name(&self.url), name(&other.url))
             && let (Some(own), Some(other)) = (own.place(), other.place())
         {
-            return own == other;
+            return Ok(own == other);
         }
         // Other services, such as emulators, have the same ARNs.
         if self.settings != other.settings {
-            return false;
+            return Ok(false);
         }
-        let (own, other) = futures::join!(self.arn(), other.arn());
-        own.is_some() && own == other
+        let (own, other) = futures::try_join!(self.arn(), other.arn())?;
+        Ok(own.is_some() && own == other)
     }
 
-    /// `None` if it cannot be read.
-    async fn arn(&self) -> Option<String> {
+    /// `None` if the service does not tell.
+    async fn arn(&self) -> Result<Option<String>, Failure> {
         let ask = self.client.get_queue_attributes().queue_url(&self.url);
         let answer = ask.attribute_names(QueueAttributeName::QueueArn).send();
-        let answer = self.lookup_time.wait(&self.url, answer).await.ok()?.ok()?;
-        answer.attributes()?.get(&QueueAttributeName::QueueArn).cloned()
+        let answer = self.lookup_time.wait(&self.url, answer).await?.ok();
+        let of_queue =
+            |answer: &GetQueueAttributesOutput| answer.attributes()?.get(&QueueAttributeName::QueueArn).cloned();
+        Ok(answer.as_ref().and_then(of_queue))
     }
 }
 

@@ -252,7 +252,11 @@ mod tests {
                 "{pattern}: {refused}"
             );
         }
-        // What does not match may have any name.
+        // What does not match may have any name, and so may a folder in which nothing does.
+        write(b"out/1/a.jsonl");
+        write(b"out/\xe9/notes");
+        assert_eq!(names(&[&path("out/*/*.jsonl")]).unwrap(), [path("out/1/a.jsonl")]);
+        assert_eq!(names(&[&path("out/*/a.jsonl")]).unwrap(), [path("out/1/a.jsonl")]);
         assert_eq!(names(&[&path("a*")]).unwrap(), [path("a.jsonl")]);
         assert_eq!(names(&[&path("in/*")]).unwrap(), [path("in/a.jsonl")]);
     }

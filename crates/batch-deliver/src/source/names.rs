@@ -53,17 +53,22 @@ pub(super) fn names_hidden(pattern: &str, path: &Path) -> bool {
 /// A file that a pattern matches but for bytes of its name, or of that of a folder, that are not UTF-8. `glob` leaves it out.
 pub(super) fn not_utf_8(pattern: &str) -> Option<PathBuf> {
     let parts: Vec<&OsStr> = Path::new(pattern).iter().collect();
-    not_utf_8_below(Path::new(""), &parts)
+    not_utf_8_below(Path::new(""), &parts, false)
 }
 
-fn not_utf_8_below(folder: &Path, parts: &[&OsStr]) -> Option<PathBuf> {
+/// `is_left_out` tells whether `glob` leaves the folder out because of its name.
+fn not_utf_8_below(folder: &Path, parts: &[&OsStr], is_left_out: bool) -> Option<PathBuf> {
     let [part, rest @ ..] = parts else { return None };
     let part = part.to_str()?;
     if !part.contains(WILDCARDS) {
-        return not_utf_8_below(&folder.join(part), rest);
+        let path = folder.join(part);
+        if rest.is_empty() {
+            return (is_left_out && path.is_file()).then_some(path);
+        }
+        return not_utf_8_below(&path, rest, is_left_out);
     }
     let is_recursive = part == "**";
-    if is_recursive && let Some(found) = not_utf_8_below(folder, rest) {
+    if is_recursive && let Some(found) = not_utf_8_below(folder, rest, is_left_out) {
         return Some(found);
     }
     let pattern = Pattern::new(part).ok()?;
@@ -77,10 +82,11 @@ fn not_utf_8_below(folder: &Path, parts: &[&OsStr]) -> Option<PathBuf> {
             return None;
         }
         // `glob` goes into every folder below `**`.
-        match name.to_str() {
-            None if !is_recursive => Some(path),
-            _ => not_utf_8_below(&path, if is_recursive { parts } else { rest }),
+        let is_left_out = is_left_out || !is_recursive && name.to_str().is_none();
+        if is_last {
+            return is_left_out.then_some(path);
         }
+        not_utf_8_below(&path, if is_recursive { parts } else { rest }, is_left_out)
     })
 }
 

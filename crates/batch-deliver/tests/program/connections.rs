@@ -153,6 +153,11 @@ fn a_region_that_is_no_host_label_is_refused_by_its_value() {
 }
 
 #[test]
+fn an_empty_region_is_none() {
+    load("", &[("AWS_REGION", "")], "").expect(2, "error: no AWS region is set");
+}
+
+#[test]
 fn a_denied_describe_table_tells_to_give_the_key() {
     let denied = r#"{"__type": "AccessDeniedException", "message": "no"}"#;
     let run = looked_up(400, denied);

@@ -133,6 +133,7 @@ impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
 /// What is wrong with an object that is no message, by the name of a member and never by its value.
 fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     let is_enveloped = members.contains_key("Body") || members.contains_key("MessageBody");
+    let has_body = members.contains_key("body");
     for (name, value) in members {
         let wanted = match (is_enveloped, &**name) {
             (false, "group_id" | "dedup_id") | (true, "MessageGroupId" | "MessageDeduplicationId") => {
@@ -143,16 +144,20 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
             (true, "MessageAttributes") => unless::<Option<BTreeMap<String, &RawValue>>>(value, "an object"),
             (true, "Attributes") => unless::<OfQueue>(value, "an object, whose members are strings"),
             (false, "body") | (true, _) => None,
-            (false, _) => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
+            (false, _) if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
+            // Of an object that is no message, the names may be content.
+            (false, _) => None,
         };
         if let Some(wanted) = wanted {
             return Flaw::new(format!("{} has to be {wanted}", shortened(name)));
         }
     }
-    if is_enveloped || members.contains_key("body") {
+    if is_enveloped || has_body {
         return Flaw::new(MEMBERS);
     }
-    Flaw::new(format!("there is no `body`: {MEMBERS}"))
+    Flaw::new(format!(
+        "there is no `body`: {MEMBERS}; if each line is the text of a message, use --format text"
+    ))
 }
 
 /// What the value has to be, unless it is.
@@ -242,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_flaw_says_what_to_do_and_does_not_quote() {
-        for line in ["\"secret\"", "secret", "[1]"] {
+        for line in ["\"secret\"", "secret", "[1]", r#"{"secret":true}"#, r#"{"delay":5}"#] {
             let flaw = read(line).unwrap_err().to_string();
             assert!(flaw.contains("--format text") && !flaw.contains("secret"), "{flaw}");
         }
@@ -263,8 +268,6 @@ mod tests {
             ),
             (r#"{"body":"a","group_id":1}"#, "`group_id` has to be a string"),
             (r#"{"body":"a","body":"secret"}"#, "each of them once"),
-            (r#"{"text":"secret"}"#, "`text` is not known"),
-            (r#"{"delay":5}"#, "there is no `body`"),
             (
                 r#"{"Body":"a","DelaySeconds":"secret"}"#,
                 "`DelaySeconds` has to be a whole number",
