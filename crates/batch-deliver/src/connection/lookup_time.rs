@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use crate::console;
 use crate::outcome::Failure;
 
-/// Most lookups are answered within milliseconds, and the SDK repeats those that are throttled within seconds.
-const LONGEST: Duration = Duration::from_secs(30);
+/// As long as one answer may take. Most take milliseconds; a worker that is cut off from the network goes on when it is back.
+const LONGEST: Duration = Duration::from_mins(5);
 
 /// The time that a lookup may take in all, however often it is repeated.
 #[derive(Debug, Clone, Copy)]
