@@ -1,5 +1,7 @@
 //! Single objects of buckets: what is kept with them, conditions, and what is not modelled.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use aws_batch_simulator::{InjectedFault, Simulator};
@@ -158,4 +160,24 @@ async fn a_request_to_a_bucket_that_is_not_modelled_is_refused_and_changes_nothi
     bucket.script([]);
     assert_refused!(client.delete_objects().bucket("large").delete(delete));
     assert_eq!(bucket.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_whose_body_is_cut_off_is_counted_as_refused() {
+    let simulator = Simulator::new(1);
+    let bucket = simulator.bucket("large");
+    let server = simulator.serve("127.0.0.1:0").await.unwrap();
+    let mut connection = TcpStream::connect(server.address()).unwrap();
+    let request = "PUT /large/a HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-encoding: aws-chunked\r\n\
+                   content-length: 7\r\n\r\n10\r\nabc";
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 400") && answer.contains("IncompleteBody"),
+        "{answer}"
+    );
+    let statistics = bucket.statistics();
+    assert_eq!((bucket.puts(), statistics.calls, statistics.refused_calls), (1, 1, 1));
+    assert!(bucket.is_empty());
 }

@@ -13,6 +13,7 @@ mod dead_letters;
 #[cfg(feature = "s3")]
 mod deletions;
 mod diff;
+mod drains;
 mod dry_runs;
 #[cfg(unix)]
 mod endings;

@@ -1,11 +1,5 @@
-//! Messages that are moved from a queue to another, back from a dead-letter queue, or into a file.
+//! Messages that are moved from a queue to another, or back from a dead-letter queue.
 
-#[cfg(unix)]
-use std::fs::File;
-#[cfg(unix)]
-use std::io::{BufRead, BufReader};
-#[cfg(unix)]
-use std::process::Command;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -19,15 +13,15 @@ use tokio::runtime::Runtime;
 use crate::program::{Folder, Run};
 
 /// A simulator with queues, which the program reaches as it reaches AWS.
-struct Queues {
+pub(crate) struct Queues {
     simulator: Simulator,
     server: Server,
     runtime: Runtime,
-    folder: Folder,
+    pub(crate) folder: Folder,
 }
 
 impl Queues {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let runtime = Runtime::new().unwrap();
         let simulator = Simulator::new(7);
         simulator.set_latency(Latency::fixed(Duration::from_millis(5)));
@@ -40,13 +34,13 @@ impl Queues {
         }
     }
 
-    fn queue(&self, name: &str, options: QueueOptions) -> Queue {
+    pub(crate) fn queue(&self, name: &str, options: QueueOptions) -> Queue {
         let _within = self.runtime.enter();
         self.simulator.queue(name, options)
     }
 
     /// A queue with messages that are numbered from 0, and have an attribute and in a FIFO queue a group.
-    fn filled(&self, name: &str, messages: usize) -> Queue {
+    pub(crate) fn filled(&self, name: &str, messages: usize) -> Queue {
         let queue = self.queue(name, QueueOptions::default());
         let groups = if messages < 1_000 { 5 } else { 1_000 };
         let line = |number: usize| {
@@ -73,12 +67,12 @@ impl Queues {
         format!("{command} --endpoint-url {} {rest}", self.server.endpoint())
     }
 
-    fn run(&self, arguments: &str) -> Run {
+    pub(crate) fn run(&self, arguments: &str) -> Run {
         self.folder.run(&self.arguments(arguments))
     }
 
     /// The program while it runs, with pipes for its outputs.
-    fn started(&self, arguments: &str) -> Child {
+    pub(crate) fn started(&self, arguments: &str) -> Child {
         let mut command = self.folder.command(&self.arguments(arguments));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
@@ -292,23 +286,6 @@ fn a_move_whose_progress_has_no_reader_ends_cleanly() {
     assert_eq!((from.len() + to.len(), from.in_flight()), (400, 0));
 }
 
-#[test]
-fn a_drain_tells_how_far_it_is() {
-    let queues = Queues::new();
-    queues.filled("a", 100);
-    let run = queues.run("drain --queue a --json --every 50ms out.jsonl");
-    let events: Vec<Value> = run
-        .expect(0, "")
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    // The end comes seconds after the last message.
-    let last = &events[events.len() - 2];
-    assert_eq!((&last["event"], &last["written"]), (&json!("progress"), &json!(100)));
-    assert_eq!(run.report()["written"], json!(100));
-}
-
 /// It was told as if it was too late for them.
 #[test]
 fn deletions_that_are_refused_are_told_with_their_cause() {
@@ -409,65 +386,4 @@ fn dead_letters_go_back_to_their_only_queue() {
     queues.queue("returns", QueueOptions::default().dead_letter_queue("letters"));
     queues.run("redrive --queue letters").expect(2, "2 queues");
     assert_eq!((letters.len(), orders.len(), refunds.len()), (25, 15, 10));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_drain_to_a_pipe_ends_with_the_reader_of_the_pipe() {
-    let queues = Queues::new();
-    queues.filled("a", 2_000);
-    let pipe = queues.folder.path("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let child = queues.started("drain --queue a pipe");
-    let mut line = String::new();
-    BufReader::new(File::open(&pipe).unwrap()).read_line(&mut line).unwrap();
-    assert!(line.contains("body"), "{line}");
-    Run::from(child.wait_with_output().unwrap()).expect(1, "Broken pipe");
-}
-
-#[test]
-fn a_drain_to_a_name_that_promises_gzip_zstd_or_s3_is_refused_before_a_message_is_received() {
-    let queues = Queues::new();
-    let from = queues.filled("a", 10);
-    for (name, words) in [
-        ("out.jsonl.gz", "lines are appended as plain text"),
-        ("out.zst", "lines are appended as plain text"),
-        ("s3://b/out.jsonl", "name a file"),
-    ] {
-        queues.run(&format!("drain --queue a {name}")).expect(2, words);
-        assert!(!queues.folder.path(name).exists());
-    }
-    assert_eq!((from.len(), from.consumer_statistics().calls), (10, 0));
-}
-
-#[test]
-fn a_queue_is_drained_to_a_file_that_can_be_sent_again() {
-    let queues = Queues::new();
-    let from = queues.filled("a", 250);
-    let before = from.messages();
-    queues
-        .run("drain --queue a --max 100 out.jsonl")
-        .expect(0, "100 messages of a written to out.jsonl");
-    assert_eq!((from.len(), from.in_flight()), (150, 0));
-    queues.run("drain --queue a out.jsonl").expect(0, "150 messages");
-    assert!(from.is_empty());
-    assert_eq!(queues.folder.read("out.jsonl").lines().count(), 250);
-    let copy = queues.queue("copy", QueueOptions::default());
-    queues
-        .run("send --queue copy --format json out.jsonl")
-        .expect(0, "250 delivered");
-    let contents = |messages: Vec<aws_batch_simulator::Message>| {
-        let mut contents: Vec<_> = messages
-            .into_iter()
-            .map(|message| {
-                (
-                    message.body,
-                    message.attributes.map(|attributes| attributes.to_string()),
-                )
-            })
-            .collect();
-        contents.sort();
-        contents
-    };
-    assert_eq!(contents(copy.messages()), contents(before));
 }

@@ -1,0 +1,93 @@
+//! Messages that are taken out of a queue into a file or a pipe.
+
+#[cfg(unix)]
+use std::fs::File;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader};
+#[cfg(unix)]
+use std::process::Command;
+
+use aws_batch_simulator::QueueOptions;
+use serde_json::{Value, json};
+
+#[cfg(unix)]
+use crate::program::Run;
+use crate::queues::Queues;
+
+#[test]
+fn a_drain_tells_how_far_it_is() {
+    let queues = Queues::new();
+    queues.filled("a", 100);
+    let run = queues.run("drain --queue a --json --every 50ms out.jsonl");
+    let events: Vec<Value> = run
+        .expect(0, "")
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    // The end comes seconds after the last message.
+    let last = &events[events.len() - 2];
+    assert_eq!((&last["event"], &last["written"]), (&json!("progress"), &json!(100)));
+    assert_eq!(run.report()["written"], json!(100));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_drain_to_a_pipe_ends_with_the_reader_of_the_pipe() {
+    let queues = Queues::new();
+    queues.filled("a", 2_000);
+    let pipe = queues.folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let child = queues.started("drain --queue a pipe");
+    let mut line = String::new();
+    BufReader::new(File::open(&pipe).unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("body"), "{line}");
+    Run::from(child.wait_with_output().unwrap()).expect(1, "Broken pipe");
+}
+
+#[test]
+fn a_drain_to_a_name_that_promises_gzip_zstd_or_s3_is_refused_before_a_message_is_received() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 10);
+    for (name, words) in [
+        ("out.jsonl.gz", "lines are appended as plain text"),
+        ("out.zst", "lines are appended as plain text"),
+        ("s3://b/out.jsonl", "name a file"),
+    ] {
+        queues.run(&format!("drain --queue a {name}")).expect(2, words);
+        assert!(!queues.folder.path(name).exists());
+    }
+    assert_eq!((from.len(), from.consumer_statistics().calls), (10, 0));
+}
+
+#[test]
+fn a_queue_is_drained_to_a_file_that_can_be_sent_again() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 250);
+    let before = from.messages();
+    queues
+        .run("drain --queue a --max 100 out.jsonl")
+        .expect(0, "100 messages of a written to out.jsonl");
+    assert_eq!((from.len(), from.in_flight()), (150, 0));
+    queues.run("drain --queue a out.jsonl").expect(0, "150 messages");
+    assert!(from.is_empty());
+    assert_eq!(queues.folder.read("out.jsonl").lines().count(), 250);
+    let copy = queues.queue("copy", QueueOptions::default());
+    queues
+        .run("send --queue copy --format json out.jsonl")
+        .expect(0, "250 delivered");
+    let contents = |messages: Vec<aws_batch_simulator::Message>| {
+        let mut contents: Vec<_> = messages
+            .into_iter()
+            .map(|message| {
+                (
+                    message.body,
+                    message.attributes.map(|attributes| attributes.to_string()),
+                )
+            })
+            .collect();
+        contents.sort();
+        contents
+    };
+    assert_eq!(contents(copy.messages()), contents(before));
+}
