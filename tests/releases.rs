@@ -1,4 +1,4 @@
-//! What the scripts of CI and of a release name is there.
+//! The tests and features that CI names exist, and every lock file has the current versions.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -133,7 +133,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         Some(())
     }
 
-    /// Hands back the values that the delivery has not read, without converting them. Ready with whether there are no more.
+    /// Hands back the values that the delivery has not read, without converting them. `true` if no value is left.
     fn poll_hand_back_unread(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<bool> {
         for _ in 0..AT_ONCE {
             ready!(self.poll_room(context));
@@ -174,8 +174,8 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         self.hand_back(beside, cause);
     }
 
-    /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound. Returns whether there are no
-    /// more.
+    /// Hands back the value whose conversion panicked, and those behind it. The input itself is sound. `true` if no value is
+    /// left.
     async fn hand_back_from(&mut self, panicked: Incoming<V>, fault: &Fault) -> bool {
         self.input.ends_early();
         if let Some(confirmation) = &panicked.confirmation {

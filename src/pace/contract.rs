@@ -195,8 +195,8 @@ pub struct Outcome {
     /// Entries that failed for a temporary reason that is not the pace: internal errors, lost connections; and the throttled entries of
     /// hot keys, which have paces of their own.
     pub failed: usize,
-    /// Of these, the entries that have used no capacity and tell nothing about it: their call could not be made (no credentials, no
-    /// connection), or they are the throttled ones of hot keys.
+    /// Entries among `failed` that used no capacity and say nothing about it: their call could not be made (no credentials, no
+    /// connection), or the entry was throttled because of its hot key.
     pub unsent: usize,
     /// Entries that the service will never accept.
     pub refused: usize,

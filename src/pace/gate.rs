@@ -104,7 +104,7 @@ impl Gate {
         self.queue().hold.extend(sent_at, until);
     }
 
-    /// When the last of the calls left in whose answers the service has said that it should not be called now.
+    /// The departure of the latest call whose answer named a wait that is not over; `None` if calls may leave.
     pub(crate) fn held_since(&self, now: Instant) -> Option<Instant> {
         self.queue().hold.since(now)
     }

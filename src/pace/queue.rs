@@ -121,7 +121,7 @@ impl Hold {
         *self = Self::default();
     }
 
-    /// When the last of the calls left whose answers named the wait; `None` if calls may leave.
+    /// The departure of the latest call whose answer named a wait that is not over; `None` if calls may leave.
     pub(super) fn since(&self, now: Instant) -> Option<Instant> {
         self.until(now).and(self.sent_at)
     }

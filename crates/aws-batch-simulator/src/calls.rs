@@ -8,8 +8,8 @@ use crate::journal::{Acknowledgement, CallInfo};
 
 /// Counts of the calls to a table, queue, stream, topic, bus, bucket, log stream or namespace since its creation, and of their entries.
 ///
-/// Only writes, sends and puts are counted. A write of a single item or object is a call with one entry, an action of a transaction is
-/// an entry.
+/// Each method that returns it says which calls it counts. A write, put or delete of a single item or object is a call with one entry;
+/// each action of a transaction is an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {

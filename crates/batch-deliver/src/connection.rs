@@ -1,4 +1,4 @@
-//! The connection to the services: account, region and endpoint, and the clients of buckets.
+//! The connection to the services: credentials, region, endpoints and the time of lookups, and the clients of buckets.
 
 mod credentials;
 mod endpoints;
@@ -101,7 +101,7 @@ impl Connection {
             let words = "no AWS region is set: give --region, set AWS_REGION, or set it in the profile";
             return Err(Failure::Unequipped(words.to_owned()));
         };
-        check_region(region.as_ref(), self.endpoint_url.is_some())?;
+        check_region(region.as_ref())?;
         let config = match self.endpoint_url {
             Some(_) => config,
             None => endpoints::checked(config)?,
@@ -121,7 +121,7 @@ impl Connection {
             builder = builder.interceptor(RequestPayer);
         }
         if let Some(region) = &self.s3_region {
-            check_region(region, config.endpoint_url().is_some())?;
+            check_region(region)?;
             return Ok(Client::from_conf(builder.region(Region::new(region.clone())).build()));
         }
         let client = Client::from_conf(builder.clone().build());
@@ -132,11 +132,10 @@ impl Connection {
     }
 }
 
-/// That a region can be part of the name of a host, or, with an endpoint, of a header.
-fn check_region(region: &str, has_endpoint: bool) -> Result<(), Failure> {
+/// Checks that a region can be part of the name of a host.
+fn check_region(region: &str) -> Result<(), Failure> {
     let is_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    let is_host = region.bytes().all(is_label) && !region.starts_with('-') && (1..=63).contains(&region.len());
-    if is_host || has_endpoint && region.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if region.bytes().all(is_label) && !region.starts_with('-') && (1..=63).contains(&region.len()) {
         return Ok(());
     }
     Err(Failure::Unequipped(format!(

@@ -16,7 +16,7 @@
 //! | `sink/` | a destination of each service, and the delivery to it by the library |
 //! | `format/` | how the bytes of an input become entries, or have a flaw |
 //! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own; the items of a table |
-//! | `connection`, `console/`, `stop`, `outcome` | what all of them use: account and region, the output, signals, and the exit code |
+//! | `connection/`, `console/`, `stop`, `outcome` | what all of them use: credentials, region, endpoints and lookups, the output, signals, and the exit code |
 //!
 //! Each imports only what is below it in this table: see `tests/imports.rs`.
 

@@ -122,8 +122,9 @@ impl Watch {
         self.unprepared_since = since;
     }
 
-    /// Whether there are entries to try. The time without any is no part of an outage, and after some seconds of it the next outage is
-    /// another one; not while calls wait as long as the service had said before: entries that come meanwhile wait for the same reason.
+    /// Whether there are entries to try. Time without entries is not part of an outage; after some seconds of it, the next outage is a
+    /// new one. This does not apply while calls wait because of an earlier answer: entries that arrive meanwhile wait for the same
+    /// reason.
     pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool, gate: &Gate) {
         if !has_entries {
             self.idle_since.get_or_insert(now);

@@ -294,7 +294,7 @@ impl<I: Input> Fresh<I> {
         released.chain(checked.into_tracked())
     }
 
-    /// Ready when the input has handed back by itself what it hands back so.
+    /// Lets the input hand back its unread entries without reading them. Ready when it has done so, or cannot.
     pub(crate) fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<()> {
         if !self.ended {
             match guarded("the input", || self.input.poll_hand_back(context, cause)) {

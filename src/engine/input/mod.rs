@@ -52,8 +52,8 @@ pub trait Input {
         Poll::Pending
     }
 
-    /// Hands back by itself what was handed over but not read, when the delivery ends early for this cause. Ready with whether that
-    /// was all: otherwise [`unread`](Self::unread) has the rest.
+    /// When the delivery ends early, hands back for this cause what was handed over but not read. `true` if nothing is left;
+    /// otherwise [`unread`](Self::unread) returns the rest.
     fn poll_hand_back(&mut self, _: &mut Context<'_>, _: &Cause) -> Poll<bool> {
         Poll::Ready(false)
     }

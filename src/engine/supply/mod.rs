@@ -278,7 +278,7 @@ where
             .chain(self.lingers_until(now, ledger))
     }
 
-    /// Ready when the input has handed back by itself what it hands back so.
+    /// Lets the input hand back its unread entries without reading them. Ready when it has done so, or cannot.
     pub(super) fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<()> {
         self.fresh.poll_hand_back(context, cause)
     }

@@ -241,7 +241,7 @@ impl Gate {
         }
     }
 
-    fn count(&mut self, units: impl Iterator<Item = f64>, verdicts: &[Verdict]) {
+    pub(crate) fn count(&mut self, units: impl Iterator<Item = f64>, verdicts: &[Verdict]) {
         let statistics = &mut self.statistics;
         statistics.entries += verdicts.len() as u64;
         for (units, verdict) in units.zip(verdicts) {

@@ -60,16 +60,13 @@ impl Gate {
 
     /// Takes one unit for a call, whatever its entries are, or returns the limit that does not allow it.
     pub(crate) fn take_call(&mut self, now: Instant) -> Option<Throttle> {
-        let cost = Cost {
-            demand: Demand::new(Place::default(), 1.0),
-            is_hot: false,
-        };
-        let throttle = self.throttles(now, std::slice::from_ref(&cost)).pop().flatten();
-        if throttle.is_none() {
-            self.control.charge(&cost.demand);
-            self.statistics.units += cost.demand.units;
+        let demand = Demand::new(Place::default(), 1.0);
+        self.control.advance(now);
+        let taken = self.control.take(now, &demand);
+        if taken.is_ok() {
+            self.statistics.units += demand.units;
         }
-        throttle
+        taken.err()
     }
 
     /// Counts the entries of a call that has paid for them.

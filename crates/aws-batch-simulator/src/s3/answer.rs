@@ -1,60 +1,35 @@
 //! Answers in XML, or with the body of an object.
 
-use std::borrow::Cow;
-
 use crate::fault::InjectedFault;
-use crate::wire::{Ending, Reply, Responder, escaped};
+use crate::wire::{Ending, Refusal, Reply, Responder, escaped};
 
-/// An error that S3 answers with.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Refusal {
-    status: u16,
-    code: Cow<'static, str>,
-    message: Cow<'static, str>,
-}
+pub(super) const INCOMPLETE_BODY: Refusal = Refusal::of(
+    400,
+    "IncompleteBody",
+    "You did not provide the number of bytes specified by the Content-Length HTTP header.",
+);
+pub(super) const MALFORMED_XML: Refusal = Refusal::of(
+    400,
+    "MalformedXML",
+    "The XML you provided was not well-formed or did not validate against our published schema",
+);
+pub(super) const NO_CHECKSUM: Refusal = Refusal::of(
+    400,
+    "InvalidRequest",
+    "Missing required header for this request: Content-MD5 OR x-amz-checksum-*",
+);
+pub(super) const NO_SUCH_BUCKET: Refusal = Refusal::of(404, "NoSuchBucket", "The specified bucket does not exist");
+pub(super) const NO_SUCH_KEY: Refusal = Refusal::of(404, "NoSuchKey", "The specified key does not exist.");
+pub(super) const PRECONDITION_FAILED: Refusal = Refusal::of(
+    412,
+    "PreconditionFailed",
+    "At least one of the pre-conditions you specified did not hold",
+);
+const TOO_FAST: Refusal = Refusal::of(503, SLOW_DOWN, "Please reduce your request rate.");
 
-impl Refusal {
-    pub(super) const INCOMPLETE_BODY: Self = Self::of(
-        400,
-        "IncompleteBody",
-        "You did not provide the number of bytes specified by the Content-Length HTTP header.",
-    );
-    pub(super) const MALFORMED_XML: Self = Self::of(
-        400,
-        "MalformedXML",
-        "The XML you provided was not well-formed or did not validate against our published schema",
-    );
-    pub(super) const NO_CHECKSUM: Self = Self::of(
-        400,
-        "InvalidRequest",
-        "Missing required header for this request: Content-MD5 OR x-amz-checksum-*",
-    );
-    pub(super) const NO_SUCH_BUCKET: Self = Self::of(404, "NoSuchBucket", "The specified bucket does not exist");
-    pub(super) const NO_SUCH_KEY: Self = Self::of(404, "NoSuchKey", "The specified key does not exist.");
-    pub(super) const PRECONDITION_FAILED: Self = Self::of(
-        412,
-        "PreconditionFailed",
-        "At least one of the pre-conditions you specified did not hold",
-    );
-    const SLOW_DOWN: Self = Self::of(503, SLOW_DOWN, "Please reduce your request rate.");
-
-    /// The error of a request of which this part is not modelled.
-    pub(super) fn not_implemented(part: &str) -> Self {
-        let message = format!("The simulator does not model {part}");
-        Self {
-            status: 501,
-            code: Cow::Borrowed("NotImplemented"),
-            message: Cow::Owned(message),
-        }
-    }
-
-    const fn of(status: u16, code: &'static str, message: &'static str) -> Self {
-        Self {
-            status,
-            code: Cow::Borrowed(code),
-            message: Cow::Borrowed(message),
-        }
-    }
+/// The error of a request of which this part is not modelled.
+pub(super) fn not_implemented(part: &str) -> Refusal {
+    Refusal::new("NotImplemented", format!("The simulator does not model {part}")).status(501)
 }
 
 /// The code of what is throttled.
@@ -66,7 +41,7 @@ pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOn
         InjectedFault::Throttle | InjectedFault::AccountLimit => throttled(responder),
         InjectedFault::Error {
             status, code, message, ..
-        } => refuse(responder, &Refusal { status, code, message }),
+        } => refuse(responder, &Refusal::new(code, message).status(status)),
         InjectedFault::Dropped { .. } => Ending::Dropped,
         InjectedFault::Hung { .. } => Ending::Hung,
         _ => done(),
@@ -74,15 +49,15 @@ pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOn
 }
 
 pub(super) fn throttled(responder: &Responder) -> Ending {
-    refuse(responder, &Refusal::SLOW_DOWN)
+    refuse(responder, &TOO_FAST)
 }
 
 pub(super) fn refuse(responder: &Responder, refusal: &Refusal) -> Ending {
-    let Refusal { status, code, message } = refusal;
+    let Refusal { status, code, .. } = refusal;
     let body = if code.is_empty() {
         String::new()
     } else {
-        let message = escaped(message);
+        let message = escaped(refusal.message());
         format!(
             r#"<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>"#
         )

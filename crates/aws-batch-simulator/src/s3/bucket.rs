@@ -1,12 +1,12 @@
 //! A bucket, and what is deleted from it.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::answer::Refusal;
 use super::condition::Condition;
 use super::deletion::Deletion;
 use super::object::Object;
@@ -18,6 +18,7 @@ use crate::gate::Gate;
 use crate::handles::handle;
 use crate::journal::{Acknowledgement, Action, Answered};
 use crate::registry::lock;
+use crate::wire::Refusal;
 
 /// A bucket of the simulator. Clones are handles to the same bucket.
 ///
@@ -25,8 +26,9 @@ use crate::registry::lock;
 /// all calls but gets; those of single entries apply only to `DeleteObjects`. The success of a single put or delete is in its status
 /// alone: [`InjectedFault::Empty`] is no fault, and with [`InjectedFault::Garbage`] the connection is closed.
 ///
-/// Requests of which an operation, a parameter or a header is not modelled are refused with `NotImplemented`. They change nothing, are
-/// not counted, and use no step of the script; those of which an element of the body is not modelled are, and do.
+/// A request with an operation, a parameter or a header that is not modelled is refused with `NotImplemented`. It changes nothing, is not
+/// counted, and uses no step of the script. `DeleteObjects` with an element that is not modelled is refused in the same way, but it is
+/// counted and uses a step.
 #[derive(Clone)]
 pub struct Bucket {
     inner: Arc<Inner>,
@@ -218,15 +220,13 @@ impl State {
         let replaces = fault.replaces_answer();
         let checked = condition.check(self.objects.get(key));
         if replaces.unwrap_or(true) {
-            let statistics = &mut self.gate.statistics;
-            statistics.entries += 1;
-            if checked.is_ok() {
+            let verdict = if checked.is_ok() {
                 change(&mut self.objects);
-                statistics.applied += 1;
-                statistics.units += 1.0;
+                Verdict::Accepted
             } else {
-                statistics.conditions_failed += 1;
-            }
+                Verdict::ConditionFailed
+            };
+            self.gate.count(iter::once(1.0), &[verdict]);
         }
         if let Some(is_applied) = replaces {
             self.gate.count_failed_call(&fault, usize::from(!is_applied));

@@ -1,7 +1,8 @@
 //! Conditions of puts and deletes.
 
-use super::answer::Refusal;
+use super::answer;
 use super::object::Object;
+use crate::wire::Refusal;
 
 /// What must hold for the object that a put replaces or a delete removes.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +22,8 @@ impl Condition {
         match (self, object) {
             (Self::None, _) | (Self::IsMissing, None) | (Self::Exists, Some(_)) => Ok(()),
             (Self::HasTag(tag), Some(object)) if object.etag.trim_matches('"') == tag => Ok(()),
-            (Self::IsMissing | Self::HasTag(_), Some(_)) => Err(Refusal::PRECONDITION_FAILED),
-            (Self::Exists | Self::HasTag(_), None) => Err(Refusal::NO_SUCH_KEY),
+            (Self::IsMissing | Self::HasTag(_), Some(_)) => Err(answer::PRECONDITION_FAILED),
+            (Self::Exists | Self::HasTag(_), None) => Err(answer::NO_SUCH_KEY),
         }
     }
 }

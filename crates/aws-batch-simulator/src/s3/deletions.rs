@@ -2,13 +2,13 @@
 
 use roxmltree::{Document, Node};
 
-use super::answer::{Refusal, SLOW_DOWN, ended, refuse, throttled, xml};
+use super::answer::{self, SLOW_DOWN, ended, refuse, throttled, xml};
 use super::bucket::Bucket;
 use super::deletion::Deletion;
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
 use crate::journal::Answered;
-use crate::wire::{Ending, Request, Responder};
+use crate::wire::{Ending, Refusal, Request, Responder};
 
 /// Keys in a call at most. From the API reference of `DeleteObjects`.
 const MOST_KEYS: usize = 1_000;
@@ -66,10 +66,10 @@ fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> Ending {
 /// Reads the request, or returns the error by which it is refused.
 fn read(request: &Request<'_>) -> Result<Deletions, Refusal> {
     if !request.headers.iter().any(|(name, _)| is_checksum(name)) {
-        return Err(Refusal::NO_CHECKSUM);
+        return Err(answer::NO_CHECKSUM);
     }
-    let text = std::str::from_utf8(request.body).map_err(|_| Refusal::MALFORMED_XML)?;
-    let document = Document::parse(text).map_err(|_| Refusal::MALFORMED_XML)?;
+    let text = std::str::from_utf8(request.body).map_err(|_| answer::MALFORMED_XML)?;
+    let document = Document::parse(text).map_err(|_| answer::MALFORMED_XML)?;
     let root = document.root_element();
     let objects = root
         .children()
@@ -78,14 +78,14 @@ fn read(request: &Request<'_>) -> Result<Deletions, Refusal> {
     let mut conditional = conditional.filter(|node| CONDITIONS.contains(&node.tag_name().name()));
     if let Some(condition) = conditional.next() {
         let part = format!("the element {}", condition.tag_name().name());
-        return Err(Refusal::not_implemented(&part));
+        return Err(answer::not_implemented(&part));
     }
     let all = objects
         .map(deletion)
         .collect::<Option<Vec<_>>>()
-        .ok_or(Refusal::MALFORMED_XML)?;
+        .ok_or(answer::MALFORMED_XML)?;
     if root.tag_name().name() != "Delete" || !(1..=MOST_KEYS).contains(&all.len()) {
-        return Err(Refusal::MALFORMED_XML);
+        return Err(answer::MALFORMED_XML);
     }
     let is_quiet = child(root, "Quiet").as_deref() == Some("true");
     Ok(Deletions { all, is_quiet })

@@ -1,4 +1,4 @@
-//! The part of S3 that keeps objects: put, get, head and delete, and `DeleteObjects`.
+//! The part of S3 that keeps objects: put, get, head and delete in `operation`, and `DeleteObjects` in `deletions`.
 
 mod answer;
 mod bucket;
@@ -11,14 +11,14 @@ mod operation;
 
 use bytes::Bytes;
 
-use self::answer::{Refusal, ended, refuse, reply};
+use self::answer::{ended, refuse, reply};
 pub use self::bucket::Bucket;
 use self::condition::Condition;
 use self::object::Object;
 use self::operation::Operation;
 use crate::journal::Answered;
 use crate::registry::Registry;
-use crate::wire::{Ending, Request, Responder, percent_decoded};
+use crate::wire::{Ending, Refusal, Request, Responder, percent_decoded};
 
 /// Whether the request is one to S3, which unlike those to the other services name no operation.
 pub(crate) fn is_of_bucket(request: &Request<'_>) -> bool {
@@ -49,12 +49,12 @@ fn perform(
     answered: &Answered,
 ) -> Result<Ending, Refusal> {
     let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
-    let operation = Operation::of(request, &key).map_err(|part| Refusal::not_implemented(&part))?;
-    let bucket = buckets.find(&bucket).ok_or(Refusal::NO_SUCH_BUCKET)?;
+    let operation = Operation::of(request, &key).map_err(|part| answer::not_implemented(&part))?;
+    let bucket = buckets.find(&bucket).ok_or(answer::NO_SUCH_BUCKET)?;
     match operation {
         Operation::Get | Operation::Head => {
             let ending = bucket.read(&key, |object| found(responder, object));
-            ending.ok_or(Refusal::NO_SUCH_KEY)
+            ending.ok_or(answer::NO_SUCH_KEY)
         }
         Operation::Put(condition) => put(&bucket, responder, request, &key, &condition, answered),
         Operation::Delete(condition) => {
@@ -88,7 +88,7 @@ fn put(
 ) -> Result<Ending, Refusal> {
     let Some(body) = chunks::body_of(request) else {
         bucket.refuse_put(answered);
-        return Err(Refusal::INCOMPLETE_BODY);
+        return Err(answer::INCOMPLETE_BODY);
     };
     let object = Object::new(Bytes::copy_from_slice(&body), request.header("content-type"));
     let etag = object.etag.clone();

@@ -7,8 +7,8 @@ use serde_json::Value;
 /// An error that the service answers with.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
-    pub(super) status: u16,
-    pub(super) code: Cow<'static, str>,
+    pub(crate) status: u16,
+    pub(crate) code: Cow<'static, str>,
     /// The code in the older protocol of SQS, if it differs.
     pub(super) query_code: Option<&'static str>,
     pub(super) message: Cow<'static, str>,
@@ -25,6 +25,18 @@ impl Refusal {
             code: code.into(),
             query_code: None,
             message: message.into(),
+            has_capital_message: false,
+            more: None,
+        }
+    }
+
+    /// An error that is the same for each request.
+    pub(crate) const fn of(status: u16, code: &'static str, message: &'static str) -> Self {
+        Self {
+            status,
+            code: Cow::Borrowed(code),
+            query_code: None,
+            message: Cow::Borrowed(message),
             has_capital_message: false,
             more: None,
         }

@@ -51,7 +51,7 @@ pub(crate) struct ToRedrive {
 
 #[derive(Debug, Args)]
 pub(crate) struct ToDrain {
-    /// The file to append the messages to, or - for the standard output; a pipe may lose 64 KiB with its reader
+    /// The file to append the messages to, or - for the standard output; what the reader of a pipe does not read is lost
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     /// The queue, by its URL, ARN or name

@@ -4,26 +4,25 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::ANSWER;
 use crate::console;
 use crate::outcome::Failure;
 
-/// As long as one answer may take. Most take milliseconds; a worker that is cut off from the network goes on when it is back.
-const LONGEST: Duration = Duration::from_mins(5);
-
-/// The time that a lookup may take in all, however often it is repeated.
+/// The time that a lookup may take in all, including the attempts of the SDK.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LookupTime(Duration);
 
+/// As long as one answer: a worker that is cut off from the network goes on when it is back.
 impl Default for LookupTime {
     fn default() -> Self {
-        Self(LONGEST)
+        Self(ANSWER)
     }
 }
 
 impl LookupTime {
     /// No more than the whole run may take.
     pub(crate) fn of_run(deadline: Option<Duration>) -> Self {
-        Self(deadline.map_or(LONGEST, |deadline| deadline.min(LONGEST)))
+        Self(deadline.map_or(ANSWER, |deadline| deadline.min(ANSWER)))
     }
 
     /// The answer about this, if it comes in time.

@@ -19,7 +19,7 @@ use super::Console;
 const LIBRARY: &str = "aws_batch_delivery";
 
 /// Codes of calls with credentials that have expired.
-pub(crate) const EXPIRED: [&str; 3] = ["ExpiredToken", "ExpiredTokenException", "RequestExpired"];
+pub(crate) const EXPIRED: [&str; 2] = ["ExpiredToken", "ExpiredTokenException"];
 
 /// How the code of a call begins whose credentials could not be fetched.
 const NO_CREDENTIALS: &str = "not sent: there are no AWS credentials";

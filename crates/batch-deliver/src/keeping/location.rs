@@ -69,7 +69,7 @@ impl Location {
 /// Checks that this is a file on a disk, or can become one: others are written beside it, and it is read again.
 pub(super) fn check_is_file(path: &Path) -> Result<(), &'static str> {
     if path == Path::new("-") {
-        return Err("this is no file, and the standard output is not meant: name a file, as in ./-");
+        return Err("the standard output cannot be used here: name a file, or ./- for one with that name");
     }
     let is_other = path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
     if is_other || path.parent() == Some(Path::new("/dev")) {

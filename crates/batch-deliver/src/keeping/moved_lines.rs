@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::appended::Appended;
 use crate::outcome::Failure;
-use crate::sink::SafeLines;
+use crate::sink::{SafeLines, packing};
 use crate::source::SCHEME;
 
 /// A file or the standard output, for lines that are removed from their source once they are safe.
@@ -47,9 +47,7 @@ fn refusal(name: &str) -> Option<&'static str> {
             "lines are appended to a file, which an object is not: name a file, or give - and pipe it to `aws s3 cp -`",
         );
     }
-    let extension = Path::new(name).extension().unwrap_or_default();
-    let packed = extension.eq_ignore_ascii_case("gz") || extension.eq_ignore_ascii_case("zst");
-    packed.then_some("lines are appended as plain text: name it without .gz or .zst, and pack it afterwards")
+    packing(name).map(|_| "lines are appended as plain text: name it without .gz or .zst, and pack it afterwards")
 }
 
 impl Write for MovedLines {

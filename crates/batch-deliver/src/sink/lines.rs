@@ -193,16 +193,22 @@ impl LineWriter {
     }
 }
 
+const GZIP: &str = ".gz";
+const ZSTD: &str = ".zst";
+
+/// The end of a name of packed lines.
+pub(crate) fn packing(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    [GZIP, ZSTD].into_iter().find(|end| name.ends_with(end))
+}
+
 impl Packing {
     /// As the end of this name says.
     fn of(name: &str) -> io::Result<Self> {
-        let has_end = |end: &str| name.to_ascii_lowercase().ends_with(end);
-        Ok(if has_end(".gz") {
-            Self::Gzip(GzEncoder::new(Vec::new(), Compression::default()))
-        } else if has_end(".zst") {
-            Self::Zstd(zstd::Encoder::new(Vec::new(), 0)?)
-        } else {
-            Self::Plain(Vec::new())
+        Ok(match packing(name) {
+            Some(GZIP) => Self::Gzip(GzEncoder::new(Vec::new(), Compression::default())),
+            Some(_) => Self::Zstd(zstd::Encoder::new(Vec::new(), 0)?),
+            None => Self::Plain(Vec::new()),
         })
     }
 

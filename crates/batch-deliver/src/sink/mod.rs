@@ -31,7 +31,7 @@ pub(crate) use self::destination::{Access, Destination, Measured, Settings, Targ
 pub(crate) use self::draining::{Drain, SafeLines};
 pub(crate) use self::filled::{made_up_item, made_up_message};
 pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};
-pub(crate) use self::lines::LineWriter;
+pub(crate) use self::lines::{LineWriter, packing};
 pub(crate) use self::message_filter::MessageFilter;
 pub(crate) use self::moving::{Move, Moved};
 #[cfg(feature = "lambda")]

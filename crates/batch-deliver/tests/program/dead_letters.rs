@@ -119,7 +119,7 @@ fn dead_letters_go_to_a_file_or_to_s3_not_to_a_pipe_a_device_or_a_dash() {
     for option in ["--dead-letter", "--resume"] {
         folder
             .load(&format!("{option} - a.jsonl"))
-            .expect(2, "name a file, as in ./-");
+            .expect(2, "name a file, or ./-");
         assert!(!folder.path("-").exists());
     }
     #[cfg(unix)]

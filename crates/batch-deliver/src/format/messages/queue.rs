@@ -135,22 +135,19 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     let is_enveloped = members.contains_key("Body") || members.contains_key("MessageBody");
     let has_body = members.contains_key("body");
     for (name, value) in members {
-        let wanted = match (is_enveloped, &**name) {
-            (false, "group_id" | "dedup_id") | (true, "MessageGroupId" | "MessageDeduplicationId") => {
-                unless::<Option<String>>(value, "a string")
-            }
-            (false, "delay") | (true, "DelaySeconds") => unless::<Option<i32>>(value, "a whole number of seconds"),
-            (false, "attributes") => unless::<BTreeMap<String, &RawValue>>(value, "an object"),
-            (true, "MessageAttributes") => unless::<Option<BTreeMap<String, &RawValue>>>(value, "an object"),
-            (true, "Attributes") => unless::<OfQueue>(value, "an object, whose members are strings"),
-            (false, "body") | (true, _) => None,
-            (false, _) if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
-            // Of an object that is no message, the names may be content.
-            (false, _) => None,
-        };
-        if let Some(wanted) = wanted {
-            return Flaw::new(format!("{} has to be {wanted}", shortened(name)));
+        if ["body", "Body", "MessageBody"].contains(&&**name) || is_good(is_enveloped, name, value) {
+            continue;
         }
+        let wanted = match &**name {
+            "group_id" | "dedup_id" | "MessageGroupId" | "MessageDeduplicationId" => "a string",
+            "delay" | "DelaySeconds" => "a whole number of seconds",
+            "attributes" | "MessageAttributes" => "an object",
+            "Attributes" => "an object, whose members are strings",
+            _ if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
+            // Of an object that is no message, the names may be content.
+            _ => continue,
+        };
+        return Flaw::new(format!("{} has to be {wanted}", shortened(name)));
     }
     if is_enveloped || has_body {
         return Flaw::new(MEMBERS);
@@ -160,9 +157,15 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     ))
 }
 
-/// What the value has to be, unless it is.
-fn unless<'a, T: Deserialize<'a>>(value: &'a RawValue, wanted: &'static str) -> Option<&'static str> {
-    serde_json::from_str::<T>(value.get()).is_err().then_some(wanted)
+/// Whether a message may have this member beside its body.
+fn is_good(is_enveloped: bool, name: &str, value: &RawValue) -> bool {
+    let body = if is_enveloped { "Body" } else { "body" };
+    let message = format!("{{\"{body}\":\"\",{}:{}}}", serde_json::Value::from(name), value.get());
+    if is_enveloped {
+        serde_json::from_str::<Enveloped<'_>>(&message).is_ok()
+    } else {
+        serde_json::from_str::<Fields<'_>>(&message).is_ok()
+    }
 }
 
 fn built(
