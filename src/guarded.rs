@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::targets::{BatchTarget, Fault};
+use crate::targets::{ErasedTarget, Fault};
 
 /// Runs code of `owner` and turns a panic into a fault, so that the delivery can end properly and hand back its entries.
 pub(crate) fn guarded<R>(owner: &'static str, run: impl FnOnce() -> R) -> Result<R, Fault> {
@@ -21,7 +21,7 @@ pub(crate) fn panicked(owner: &'static str, panic: &(dyn Any + Send)) -> Fault {
 }
 
 /// The name of the target in the log.
-pub(crate) fn destination<T: BatchTarget>(target: &T) -> String {
+pub(crate) fn destination<E>(target: &dyn ErasedTarget<E>) -> String {
     let name = guarded("the target's `name`", || target.name().into_owned());
     // A panic over a name must not end a delivery.
     name.unwrap_or_else(|_| "custom".to_owned())

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::values::{self, Convert};
-use crate::engine::{self, Delivered, Input};
+use crate::engine::{self, Delivered, DynInput};
 use crate::options::DeliveryOptions;
 use crate::targets::BatchTarget;
 
@@ -20,15 +20,7 @@ pub trait Contents<T: BatchTarget>: 'static {
     fn deliver(
         target: Arc<T>,
         conversion: &Self::Conversion,
-        input: impl Input<Entry = Self::Value>,
-        options: DeliveryOptions,
-    ) -> impl Future<Output = Delivered<Self::Value>>;
-
-    /// The same in a task of its own, so that it may move between threads.
-    fn deliver_in_task(
-        target: Arc<T>,
-        conversion: &Self::Conversion,
-        input: impl Input<Entry = Self::Value> + Send,
+        input: DynInput<'_, Self::Value>,
         options: DeliveryOptions,
     ) -> impl Future<Output = Delivered<Self::Value>> + Send;
 }
@@ -44,16 +36,7 @@ impl<T: BatchTarget> Contents<T> for Entries {
     fn deliver(
         target: Arc<T>,
         (): &(),
-        input: impl Input<Entry = T::Entry>,
-        options: DeliveryOptions,
-    ) -> impl Future<Output = Delivered<T::Entry>> {
-        engine::deliver(target, input, options)
-    }
-
-    fn deliver_in_task(
-        target: Arc<T>,
-        (): &(),
-        input: impl Input<Entry = T::Entry> + Send,
+        input: DynInput<'_, T::Entry>,
         options: DeliveryOptions,
     ) -> impl Future<Output = Delivered<T::Entry>> + Send {
         engine::deliver(target, input, options)
@@ -73,16 +56,7 @@ impl<T: BatchTarget, V: Send + Sync + 'static> Contents<T> for Values<V> {
     fn deliver(
         target: Arc<T>,
         convert: &Self::Conversion,
-        input: impl Input<Entry = V>,
-        options: DeliveryOptions,
-    ) -> impl Future<Output = Delivered<V>> {
-        values::deliver(target, input, &**convert, options)
-    }
-
-    fn deliver_in_task(
-        target: Arc<T>,
-        convert: &Self::Conversion,
-        input: impl Input<Entry = V> + Send,
+        input: DynInput<'_, V>,
         options: DeliveryOptions,
     ) -> impl Future<Output = Delivered<V>> + Send {
         values::deliver(target, input, &**convert, options)

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 
 use crate::disposition::Disposition;
-use crate::engine::{self, Delivered, Input};
+use crate::engine::{self, Delivered, Feed, Source, feed};
 use crate::guarded::destination;
 use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
 use crate::interleaved::Interleaved;
@@ -259,7 +259,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     where
         I: IntoIterator<Item = C::Value>,
     {
-        let delivered = self.delivered(engine::Batch::new(entries.into_iter())).await;
+        let delivered = self.delivered(&mut engine::Batch(entries.into_iter())).await;
         delivered.log(&destination(&*self.target));
         delivered.into_result()
     }
@@ -346,7 +346,12 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
         Producer::start::<T, C>(&self.target, &self.conversion, &self.handlers, self.options.clone())
     }
 
-    async fn delivered(&self, input: impl Input<Entry = C::Value>) -> Delivered<C::Value> {
+    /// Delivers what is read from the source, or hands it back.
+    async fn delivered(&self, source: &mut impl Source<Entry = C::Value>) -> Delivered<C::Value> {
+        feed(source, |input| self.delivered_from(input)).await
+    }
+
+    async fn delivered_from(&self, input: Feed<C::Value>) -> Delivered<C::Value> {
         let progress = self.options.progress.begin();
         let options = self.options.clone().progress(progress.progress());
         let handling = Handling::of(&self.handlers, &options);
@@ -354,8 +359,8 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
             .as_ref()
             .map_or(&options, |handling| handling.options())
             .clone();
-        let input = Handled::new(input, handling.clone());
-        let delivered = C::deliver(Arc::clone(&self.target), &self.conversion, input, options).await;
+        let mut input = Handled::new(input, handling.clone());
+        let delivered = C::deliver(Arc::clone(&self.target), &self.conversion, &mut input, options).await;
         delivered.with_handled(handling.as_deref())
     }
 }

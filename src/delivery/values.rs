@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::disposition::Disposition;
-use crate::engine::{self, Confirmation, Confirms, Delivered, Incoming, Input};
+use crate::engine::{self, Confirmation, Confirms, Delivered, DynInput, Incoming, Input};
 use crate::guarded::{destination, guarded};
 use crate::invalid::{ConversionError, InvalidEntry};
 use crate::metrics::Metrics;
@@ -23,7 +23,7 @@ use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Undelivered};
 use crate::shutdown::joined;
-use crate::targets::{BatchTarget, Fault};
+use crate::targets::{ErasedTarget, Fault};
 
 /// Converts a value into an entry.
 pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + Sync>> + Send + Sync;
@@ -32,17 +32,12 @@ pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + S
 const AT_ONCE: usize = 128;
 
 /// Delivers every value of the input, or hands it back.
-pub(super) async fn deliver<T, V, I>(
-    target: Arc<T>,
-    values: I,
-    convert: &Convert<V, T::Entry>,
+pub(super) async fn deliver<V: Send + Sync + 'static, E: Send + Sync + 'static>(
+    target: Arc<dyn ErasedTarget<E>>,
+    values: DynInput<'_, V>,
+    convert: &Convert<V, E>,
     options: DeliveryOptions,
-) -> Delivered<V>
-where
-    T: BatchTarget,
-    V: Send + Sync + 'static,
-    I: Input<Entry = V>,
-{
+) -> Delivered<V> {
     let metrics = Metrics::of(&destination(&*target), None);
     let started = Instant::now();
     let mut values = Converted::new(values, convert, options.progress.clone(), metrics);
@@ -53,9 +48,9 @@ where
     delivered.recorded_in(&span)
 }
 
-struct Converted<'a, I, V, E> {
-    input: I,
-    convert: &'a Convert<V, E>,
+struct Converted<'a, 'b, V, E> {
+    input: DynInput<'a, V>,
+    convert: &'b Convert<V, E>,
     /// The number of values so far that are handed back and became no entry.
     unconverted: u64,
     /// The value that is being converted. It is still here if the conversion panicked.
@@ -70,8 +65,8 @@ struct Converted<'a, I, V, E> {
 /// Values that are handed back without a receipt or handler to take them.
 type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 
-impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E> {
-    fn new(input: I, convert: &'a Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
+impl<'a, 'b, V: Send + Sync + 'static, E> Converted<'a, 'b, V, E> {
+    fn new(input: DynInput<'a, V>, convert: &'b Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
             unconverted: 0,
             current: None,
@@ -138,6 +133,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
         for _ in 0..AT_ONCE {
             ready!(self.poll_room(context));
             let Poll::Ready(unread) = self.input.unread() else {
+                ready!(self.input.poll_answer());
                 return Poll::Ready(false);
             };
             let Some(incoming) = unread else {
@@ -212,7 +208,7 @@ impl<'a, I: Input<Entry = V>, V: Send + Sync + 'static, E> Converted<'a, I, V, E
     }
 }
 
-impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<'_, I, V, E> {
+impl<V: Send + Sync + 'static, E> Input for Converted<'_, '_, V, E> {
     type Entry = E;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
@@ -233,6 +229,14 @@ impl<I: Input<Entry = V>, V: Send + Sync + 'static, E> Input for &mut Converted<
 
     fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<bool> {
         self.poll_hand_back_unread(context, cause)
+    }
+
+    fn want(&mut self, entries: usize) {
+        self.input.want(entries);
+    }
+
+    fn poll_answer(&mut self) -> Poll<()> {
+        self.input.poll_answer()
     }
 
     fn known(&self) -> usize {

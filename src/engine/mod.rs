@@ -37,38 +37,30 @@ use futures::FutureExt;
 use tracing::{Instrument, Span};
 
 use crate::options::DeliveryOptions;
-use crate::targets::BatchTarget;
+use crate::targets::ErasedTarget;
 
 pub(crate) use entry::{Confirmation, Confirms};
-pub(crate) use input::{Batch, Incoming, Input, Streamed};
+pub(crate) use input::{Batch, DynInput, Feed, Incoming, Input, Source, Streamed, feed};
 pub(crate) use outcome::{Delivered, delivery_span};
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.
 ///
-/// Not an `async fn`, because its future would contain the input and the options twice.
-pub(crate) fn deliver<T, I>(
-    target: Arc<T>,
-    input: I,
+/// Not an `async fn`, because its future would contain the options twice.
+pub(crate) fn deliver<'a, E: Send + Sync + 'static>(
+    target: Arc<dyn ErasedTarget<E>>,
+    input: DynInput<'a, E>,
     options: DeliveryOptions,
-) -> impl Future<Output = Delivered<T::Entry>>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+) -> impl Future<Output = Delivered<E>> + Send + use<'a, E> {
     let span = delivery_span(&*target);
     deliver_in(&span, target, input, options).map(move |delivered| delivered.recorded_in(&span))
 }
 
 /// Delivers every entry of the input, or hands it back, in this span. The result is not recorded in it.
-pub(crate) fn deliver_in<T, I>(
+pub(crate) fn deliver_in<'a, E: Send + Sync + 'static>(
     span: &Span,
-    target: Arc<T>,
-    input: I,
+    target: Arc<dyn ErasedTarget<E>>,
+    input: DynInput<'a, E>,
     options: DeliveryOptions,
-) -> impl Future<Output = Delivered<T::Entry>> + use<T, I>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+) -> impl Future<Output = Delivered<E>> + Send + use<'a, E> {
     delivering::deliver(target, input, options).instrument(span.clone())
 }

@@ -11,12 +11,12 @@ use futures::future::{BoxFuture, OptionFuture};
 use tokio::time::{Instant, sleep_until};
 
 use super::health::Watch;
-use super::input::{Fresh, Input};
+use super::input::Fresh;
 use super::outcome::{Ending, Ledger};
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Limits};
+use crate::targets::{ErasedTarget, Fault, Limits};
 use crate::time_limit::later;
 use crate::time_limit::{passed, within};
 
@@ -34,17 +34,13 @@ pub(super) struct Prepared {
 ///
 /// If the preparation takes longer than the delivery may try, a batch or a stream ends, but its first attempt may take as long as
 /// that of a call. Entries of a producer whose time is used up are handed back, and the preparation goes on for the others.
-pub(super) async fn prepare<T, I>(
-    target: &Arc<T>,
-    fresh: &mut Fresh<I>,
-    ledger: &mut Ledger<T::Entry>,
+pub(super) async fn prepare<E: Send + Sync + 'static>(
+    target: &Arc<dyn ErasedTarget<E>>,
+    fresh: &mut Fresh<'_, E>,
+    ledger: &mut Ledger<E>,
     options: &DeliveryOptions,
     watch: &mut Watch,
-) -> Result<Prepared, Ending>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+) -> Result<Prepared, Ending> {
     let deadline = OptionFuture::from(options.deadline.map(sleep_until));
     let preparation = async {
         if !has_entry(fresh).await {
@@ -108,7 +104,7 @@ where
 }
 
 /// Waits for an entry. Returns whether there is one: the input may end without any.
-async fn has_entry<I: Input>(fresh: &mut Fresh<I>) -> bool {
+async fn has_entry<E>(fresh: &mut Fresh<'_, E>) -> bool {
     while !fresh.has_next() {
         if fresh.has_ended() {
             return false;
@@ -119,17 +115,14 @@ async fn has_entry<I: Input>(fresh: &mut Fresh<I>) -> bool {
 }
 
 /// Hands back entries of a producer whose time is used up, until the input has ended and none is left.
-async fn hand_back_expired<T, I>(
-    target: &Arc<T>,
-    fresh: &mut Fresh<I>,
-    ledger: &mut Ledger<T::Entry>,
+async fn hand_back_expired<E: Send + Sync + 'static>(
+    target: &Arc<dyn ErasedTarget<E>>,
+    fresh: &mut Fresh<'_, E>,
+    ledger: &mut Ledger<E>,
     options: &DeliveryOptions,
     begun: Instant,
     fault: &impl Fn() -> Fault,
-) where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+) {
     while has_entry(fresh).await {
         let handed_over = fresh.next_handed_over().unwrap_or(begun);
         let expiry = later(handed_over, options.patience());
@@ -148,14 +141,14 @@ async fn hand_back_expired<T, I>(
 }
 
 /// Lets the target of a running delivery prepare again, as long as it does not know everything.
-pub(super) struct Again<T> {
-    target: Arc<T>,
+pub(super) struct Again<E> {
+    target: Arc<dyn ErasedTarget<E>>,
     next: Instant,
     preparing: Option<BoxFuture<'static, Result<(), Fault>>>,
 }
 
-impl<T: BatchTarget> Again<T> {
-    pub(super) fn new(target: Arc<T>) -> Self {
+impl<E: 'static> Again<E> {
+    pub(super) fn new(target: Arc<dyn ErasedTarget<E>>) -> Self {
         Self {
             target,
             next: later(Instant::now(), AGAIN),
@@ -187,10 +180,10 @@ impl<T: BatchTarget> Again<T> {
     }
 }
 
-fn fault_of<T: BatchTarget>(target: &T) -> Option<Fault> {
+fn fault_of<E>(target: &dyn ErasedTarget<E>) -> Option<Fault> {
     guarded("the target's `preparation_fault`", || target.preparation_fault()).ok()?
 }
 
-fn limits_of<T: BatchTarget>(target: &T) -> Result<Limits, Fault> {
+fn limits_of<E>(target: &dyn ErasedTarget<E>) -> Result<Limits, Fault> {
     guarded("the target's `limits`", || target.limits())
 }

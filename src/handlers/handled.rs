@@ -58,6 +58,14 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
         polled
     }
 
+    fn want(&mut self, entries: usize) {
+        self.input.want(entries);
+    }
+
+    fn poll_answer(&mut self) -> Poll<()> {
+        self.input.poll_answer()
+    }
+
     fn known(&self) -> usize {
         self.input.known()
     }
@@ -71,6 +79,7 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     }
 
     fn ends_early(&self) {
+        self.input.ends_early();
         if let Some(handling) = &self.handling {
             handling.ends_early();
         }

@@ -45,8 +45,8 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
         .clone();
     let mut unhandled = Vec::new();
     let mut outcome = {
-        let input = Handled::new(&mut line, handling.clone());
-        C::deliver_in_task(Arc::clone(&target), &conversion, input, options.clone()).await
+        let mut input = Handled::new(&mut line, handling.clone());
+        C::deliver(Arc::clone(&target), &conversion, &mut input, options.clone()).await
     };
     loop {
         let end = if let Some(fault) = handling.as_ref().and_then(|handling| handling.fault()) {
@@ -75,8 +75,8 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
             warn!(target: STOPPED, destination, code, explanation, "the delivery stopped: the next entry is a new try");
         }
         // The reason of the stop may be resolved when the next entry arrives.
-        let input = Handled::new(&mut line, handling.clone());
-        outcome.add(C::deliver_in_task(Arc::clone(&target), &conversion, input, options.clone()).await);
+        let mut input = Handled::new(&mut line, handling.clone());
+        outcome.add(C::deliver(Arc::clone(&target), &conversion, &mut input, options.clone()).await);
     }
     let Taken { kept, others } = unclaimed.take();
     let forgotten = others.entries();

@@ -51,8 +51,8 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
             .as_ref()
             .map_or(&options, |handling| handling.options())
             .clone();
-        let input = Backlog::new(store.clone(), Arc::clone(&settlement), handling.clone());
-        let outcome = C::deliver_in_task(Arc::clone(&target), &conversion, input, of_delivery).await;
+        let mut input = Backlog::new(store.clone(), Arc::clone(&settlement), handling.clone());
+        let outcome = C::deliver(Arc::clone(&target), &conversion, &mut input, of_delivery).await;
         // What was handed back for another reason than the entry itself is still to be delivered.
         let undelivered = settlement.undelivered() - undelivered_before;
         let correction = undelivered.wrapping_sub(outcome.report.undelivered);

@@ -17,6 +17,7 @@ mod correlate;
 mod described;
 #[cfg(feature = "dynamodb")]
 pub mod dynamo;
+mod erased;
 #[cfg(feature = "eventbridge")]
 pub mod eventbridge;
 #[cfg(feature = "firehose")]
@@ -46,6 +47,7 @@ pub use self::target::Limits;
 pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
 #[cfg(feature = "aws")]
 pub use classify::{classify, classify_entry};
+pub(crate) use erased::{ErasedTarget, Wanted};
 pub use lane::Lane;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;

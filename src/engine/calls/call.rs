@@ -19,7 +19,7 @@ use crate::events::CALL;
 use crate::guarded::panicked;
 use crate::metrics::Metrics;
 use crate::pace::Departure;
-use crate::targets::{Answer, BatchTarget, Fault, Rejection, Verdict};
+use crate::targets::{Answer, ErasedTarget, Fault, Rejection, Verdict};
 use crate::time_limit::within;
 
 /// One call to make.
@@ -31,8 +31,8 @@ pub(crate) struct Call<E> {
 }
 
 /// What all calls of a delivery share.
-pub(crate) struct Caller<T> {
-    pub(crate) target: Arc<T>,
+pub(crate) struct Caller<E> {
+    pub(crate) target: Arc<dyn ErasedTarget<E>>,
     pub(crate) attempt_timeout: AttemptTimeout,
     /// Cancelled when calls in flight are abandoned.
     pub(crate) abandoned: CancellationToken,
@@ -43,7 +43,7 @@ pub(crate) struct Caller<T> {
 
 /// Makes one call and settles it. The entries survive whatever happens to the call: a timeout, an abandonment, a panic. The
 /// bisection of the chunk is returned with them.
-pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> EndedCall<T::Entry> {
+pub(crate) async fn make<E: Send + Sync>(caller: &Caller<E>, call: Call<E>) -> EndedCall<E> {
     let span = debug_span!(
         target: CALL,
         parent: &caller.span,
@@ -68,7 +68,7 @@ pub(crate) async fn make<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry
     settled
 }
 
-async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> EndedCall<T::Entry> {
+async fn make_it<E: Send + Sync>(caller: &Caller<E>, call: Call<E>) -> EndedCall<E> {
     let Caller {
         target,
         attempt_timeout,
@@ -86,14 +86,8 @@ async fn make_it<T: BatchTarget>(caller: &Caller<T>, call: Call<T::Entry>) -> En
     let mut panic = None;
     let timeout = attempt_timeout.of_call(&chunk.states, sent_at);
     let (answer, units) = {
-        // Pinned in place: the future of an SDK call is several kilobytes large, and each layer around it would copy them.
-        let call = pin!(async {
-            if counts_units {
-                target.send_metered(&chunk.entries).await
-            } else {
-                (target.send(&chunk.entries).await, None)
-            }
-        });
+        // A target may panic before its first wait.
+        let call = pin!(async { target.send(&chunk.entries, counts_units).await });
         let call = AssertUnwindSafe(within(timeout.limit, call)).catch_unwind();
         tokio::select! {
             biased;

@@ -20,7 +20,7 @@ use tracing::Span;
 use self::call::{Caller, make};
 use crate::metrics::Metrics;
 use crate::shutdown::joined;
-use crate::targets::BatchTarget;
+use crate::targets::ErasedTarget;
 
 pub(crate) use attempt_timeout::AttemptTimeout;
 pub(crate) use call::Call;
@@ -31,15 +31,15 @@ pub(crate) use slots::{Slot, Slots};
 
 /// Makes calls, each in a task of its own, and returns their results.
 ///
-/// A task allocates the future of its call, about five kilobytes. To keep tasks for later calls would save 0.6% of the
-/// instructions of a message at most, and take a queue that wakes them.
-pub(crate) struct CallTasks<T: BatchTarget> {
-    caller: Arc<Caller<T>>,
-    tasks: JoinSet<EndedCall<T::Entry>>,
+/// A task allocates the future of its call, and the target that of its request, about five kilobytes together. To keep tasks for
+/// later calls would save 0.6% of the instructions of a message at most, and take a queue that wakes them.
+pub(crate) struct CallTasks<E> {
+    caller: Arc<Caller<E>>,
+    tasks: JoinSet<EndedCall<E>>,
 }
 
-impl<T: BatchTarget> CallTasks<T> {
-    pub(crate) fn new(target: Arc<T>, attempt_timeout: AttemptTimeout, metrics: Metrics) -> Self {
+impl<E: Send + Sync + 'static> CallTasks<E> {
+    pub(crate) fn new(target: Arc<dyn ErasedTarget<E>>, attempt_timeout: AttemptTimeout, metrics: Metrics) -> Self {
         Self {
             caller: Arc::new(Caller {
                 target,
@@ -58,7 +58,7 @@ impl<T: BatchTarget> CallTasks<T> {
     }
 
     /// Starts a call.
-    pub(crate) fn start(&mut self, call: Call<T::Entry>) {
+    pub(crate) fn start(&mut self, call: Call<E>) {
         let caller = Arc::clone(&self.caller);
         self.tasks.spawn(async move { make(&caller, call).await });
     }
@@ -68,13 +68,13 @@ impl<T: BatchTarget> CallTasks<T> {
     /// # Panics
     /// If the runtime has shut down and the delivery is awaited outside of it, or for a bug in this crate: a call catches the
     /// panics of the target.
-    pub(crate) async fn next(&mut self) -> Option<EndedCall<T::Entry>> {
+    pub(crate) async fn next(&mut self) -> Option<EndedCall<E>> {
         let ended = self.tasks.join_next().await?;
         Some(joined(ended).await)
     }
 
     /// The result of another call that has already ended, if any. Panics as [`next`](Self::next) does.
-    pub(crate) async fn next_ended(&mut self) -> Option<EndedCall<T::Entry>> {
+    pub(crate) async fn next_ended(&mut self) -> Option<EndedCall<E>> {
         let ended = self.tasks.try_join_next()?;
         Some(joined(ended).await)
     }
@@ -108,7 +108,7 @@ mod tests {
     use crate::invalid::InvalidEntry;
     use crate::options::DeliveryOptions;
     use crate::pace::{Gate, Permit};
-    use crate::targets::{Answer, Limits, Verdict};
+    use crate::targets::{Answer, BatchTarget, Limits, Verdict};
 
     /// Accepts everything at once.
     struct Immediate;
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    fn tasks() -> CallTasks<Immediate> {
+    fn tasks() -> CallTasks<()> {
         CallTasks::new(
             Arc::new(Immediate),
             AttemptTimeout::new(DeliveryOptions::default()),

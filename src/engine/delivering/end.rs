@@ -10,19 +10,13 @@ use tokio::time::Instant;
 use super::Delivering;
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, TrackedEntry};
-use crate::engine::input::Input;
 use crate::engine::outcome::Ending;
 use crate::engine::retry::Bisection;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::BatchTarget;
 use crate::time_limit::passed;
 
-impl<T, I> Delivering<T, I>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+impl<E: Send + Sync + 'static> Delivering<'_, E> {
     /// Why the delivery has to end now, if it has to.
     pub(super) fn ordered_end(&self, now: Instant) -> Option<Ending> {
         if self.options.cancellation.is_cancelled() {
@@ -110,7 +104,7 @@ where
     }
 
     /// Hands back everything that a call did not deliver, after the delivery was told to end.
-    pub(super) fn hand_back(&mut self, settled: EndedCall<T::Entry>, ending: &Ending) {
+    pub(super) fn hand_back(&mut self, settled: EndedCall<E>, ending: &Ending) {
         for (entry, fault) in settled.refused {
             self.ledger.hand_back(entry, Cause::Refused(fault));
         }
@@ -131,22 +125,28 @@ where
         }
         let unsent = ending.cause(None);
         poll_fn(|context| self.supply.poll_hand_back(context, &unsent)).await;
-        while let Some(entry) = self.supply.pop_unread() {
-            self.give_back(entry, ending);
-            self.ledger.spare_memory(&self.target, &self.options).await;
-            consume_budget().await;
+        loop {
+            while let Some(entry) = self.supply.pop_unread() {
+                self.give_back(entry, ending);
+                self.ledger.spare_memory(&self.target, &self.options).await;
+                consume_budget().await;
+            }
+            if self.supply.poll_answer().is_ready() {
+                break;
+            }
+            poll_fn(|_| self.supply.poll_answer()).await;
         }
         for entry in self.supply.take_held() {
             self.give_back_waiting(entry, ending);
         }
     }
 
-    fn give_back_waiting(&mut self, entry: TrackedEntry<T::Entry>, ending: &Ending) {
+    fn give_back_waiting(&mut self, entry: TrackedEntry<E>, ending: &Ending) {
         self.ledger.no_longer_waits(&entry.state);
         self.give_back(entry, ending);
     }
 
-    fn give_back(&mut self, mut entry: TrackedEntry<T::Entry>, ending: &Ending) {
+    fn give_back(&mut self, mut entry: TrackedEntry<E>, ending: &Ending) {
         if self.supply.is_superseded(&entry) {
             return self.ledger.superseded(entry);
         }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::calls::{AttemptTimeout, Call, CallTasks, EndedCall, Slot, Slots};
 use super::entry::Chunk;
 use super::health::{Health, Others, Ruling};
-use super::input::Input;
+use super::input::DynInput;
 use super::outcome::{Delivered, Ending, Ledger};
 use super::preparation::{Again, prepare};
 use super::retry::Bisection;
@@ -25,7 +25,7 @@ use crate::guarded::destination;
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
-use crate::targets::BatchTarget;
+use crate::targets::ErasedTarget;
 use crate::time_limit::{GRACE, is_held_up, later};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
@@ -34,12 +34,15 @@ const MANY_CALLS: usize = 10;
 /// The most calls that are settled in a row before the loop checks whether the delivery has to end.
 const SETTLED_TOGETHER: usize = 64;
 
+/// The most entries that are read before the loop looks at other events.
+const READS_AT_ONCE: usize = 10_000;
+
 /// Delivers every entry of the input, or hands it back.
-pub(super) async fn deliver<T, I>(target: Arc<T>, input: I, options: DeliveryOptions) -> Delivered<T::Entry>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+pub(super) async fn deliver<E: Send + Sync + 'static>(
+    target: Arc<dyn ErasedTarget<E>>,
+    input: DynInput<'_, E>,
+    options: DeliveryOptions,
+) -> Delivered<E> {
     let started = Instant::now();
     // Boxed because it is several kilobytes large, and every future that contains it would be as large.
     let mut delivery = Box::new(Delivering::new(target, input, options));
@@ -61,25 +64,21 @@ where
 }
 
 /// The state of one running delivery.
-struct Delivering<T: BatchTarget, I: Input<Entry = T::Entry>> {
-    target: Arc<T>,
+struct Delivering<'a, E: Send + Sync + 'static> {
+    target: Arc<dyn ErasedTarget<E>>,
     options: DeliveryOptions,
-    supply: Supply<T, I>,
-    preparation: Again<T>,
+    supply: Supply<'a, E>,
+    preparation: Again<E>,
     slots: Slots,
-    calls: CallTasks<T>,
+    calls: CallTasks<E>,
     health: Health,
-    ledger: Ledger<T::Entry>,
+    ledger: Ledger<E>,
     /// Until when no entry is given up for its time, after the process was frozen.
     patient_until: Option<Instant>,
 }
 
-impl<T, I> Delivering<T, I>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
-    fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+impl<'a, E: Send + Sync + 'static> Delivering<'a, E> {
+    fn new(target: Arc<dyn ErasedTarget<E>>, input: DynInput<'a, E>, options: DeliveryOptions) -> Self {
         options.progress.figures().begin(&options.gate);
         let destination = destination(&*target);
         let metrics = Metrics::of(&destination, Some(&options.gate));
@@ -137,7 +136,7 @@ where
             self.supply.wake(now);
             self.supply.set_patient(self.is_patient(now));
             self.supply.give_up_expired(now, &mut self.ledger, self.health.outage());
-            let refilled = self.supply.refill(now, &mut self.ledger, self.health.outage());
+            let refilled = self.refill(now).await;
             let has_entries = self.ledger.underway() != (0, 0) || self.supply.may_send_soon();
             self.health.watch.has_entries(now, has_entries, &options.gate);
             self.ledger.hand_back_awaited(&self.target, options.attempt_timeout);
@@ -151,7 +150,7 @@ where
             if !self.health.may_leave(now) {
                 queued_up = None;
             } else if queued_up.is_none() {
-                queued_up = self.send_what_may_go(now);
+                queued_up = self.send_what_may_go(now).await;
             }
             if self.is_done() {
                 return None;
@@ -234,15 +233,28 @@ where
 
     /// Sends calls while there are entries and slots and the strategy permits it. Returns the place in the queue when the
     /// strategy makes the next call wait.
-    fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
+    async fn send_what_may_go(&mut self, now: Instant) -> Option<QueuedUp> {
         while self.may_send(now) {
             let Some(permit) = Permit::at_once(&self.options.gate, &self.wanted()) else {
                 return Some(QueuedUp::at(&self.options.gate));
             };
             self.send(permit);
-            self.supply.refill(now, &mut self.ledger, self.health.outage());
+            self.refill(now).await;
         }
         None
+    }
+
+    /// Reads entries while more are available and wanted. Returns `false` when more may be available at once.
+    async fn refill(&mut self, now: Instant) -> bool {
+        let mut reads = READS_AT_ONCE;
+        loop {
+            let outage = self.health.outage();
+            let refilled = self.supply.refill(now, &mut reads, &mut self.ledger, outage);
+            if !refilled || !self.supply.wants_more(&self.ledger) || self.supply.poll_answer().is_ready() {
+                return refilled;
+            }
+            poll_fn(|_| self.supply.poll_answer()).await;
+        }
     }
 
     /// Whether there is something to send, and a free slot.
@@ -281,7 +293,7 @@ where
     /// Leftovers of the call wait in the backlog; a later call of this function carries them, topped up with fresh entries.
     /// Each call is a future in a task of its own, not nested in this one, so that 100,000 calls in a row need neither more
     /// stack nor more memory.
-    fn deliver(&mut self, chunk: Chunk<T::Entry>, bisection: Option<Bisection<T::Entry>>, departure: Departure) {
+    fn deliver(&mut self, chunk: Chunk<E>, bisection: Option<Bisection<E>>, departure: Departure) {
         let call = Call {
             chunk,
             bisection,
@@ -292,7 +304,7 @@ where
 
     /// Settles a call that has ended, and up to [`SETTLED_TOGETHER`] more that have ended as well, before new calls leave.
     /// Returns why the delivery has to end, if it has to.
-    async fn settle_all_ended(&mut self, first: EndedCall<T::Entry>) -> Option<Ending> {
+    async fn settle_all_ended(&mut self, first: EndedCall<E>) -> Option<Ending> {
         let mut ending = self.settle(first);
         for _ in 1..SETTLED_TOGETHER {
             if ending.is_some() {
@@ -306,7 +318,7 @@ where
 
     /// Counts the result of a call and puts its leftovers into the backlog. Returns why the delivery has to end, if it has
     /// to.
-    fn settle(&mut self, settled: EndedCall<T::Entry>) -> Option<Ending> {
+    fn settle(&mut self, settled: EndedCall<E>) -> Option<Ending> {
         let now = Instant::now();
         self.book(&settled);
         let others = match () {
@@ -328,7 +340,7 @@ where
         None
     }
 
-    fn book(&mut self, settled: &EndedCall<T::Entry>) {
+    fn book(&mut self, settled: &EndedCall<E>) {
         self.ledger.call_ended(settled, self.health.watch.destination());
         self.health.watch.call_ended(settled);
     }

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Incoming, Input};
+use super::{DynInput, Incoming};
 use crate::engine::entry::Space;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::guarded::guarded;
 use crate::invalid::InvalidEntry;
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Lane, Limits};
+use crate::targets::{ErasedTarget, Fault, Lane, Limits, Wanted};
 
 /// The input, and the entries that were read from it, were checked, are not sent yet and are sendable.
-pub(crate) struct Fresh<I: Input> {
-    input: I,
+pub(crate) struct Fresh<'a, E> {
+    input: DynInput<'a, E>,
     /// Whether the input yields nothing more.
     ended: bool,
     /// Whether all entries of the input were read.
@@ -24,14 +24,16 @@ pub(crate) struct Fresh<I: Input> {
     /// The panic of the input, if there was one; it is not polled again.
     fault: Option<Fault>,
     /// The next entry, already taken from the input.
-    next: Option<Incoming<I::Entry>>,
+    next: Option<Incoming<E>>,
     /// Sendable entries that were read last, in a chunk that becomes the chunk of the call: usually no entry has to be
     /// moved.
-    checked: Chunk<I::Entry>,
+    checked: Chunk<E>,
     /// Entries that a lane held and has released, by position: they go in the order of the input.
-    released: BTreeMap<u64, TrackedEntry<I::Entry>>,
+    released: BTreeMap<u64, TrackedEntry<E>>,
     /// The memory that these take, in bytes.
     released_bytes: usize,
+    /// The memory that the largest entry so far takes, in bytes.
+    largest: usize,
 }
 
 /// The result of reading an entry.
@@ -44,8 +46,8 @@ pub(crate) enum Read<E> {
     Panicked(TrackedEntry<E>, Fault),
 }
 
-impl<I: Input> Fresh<I> {
-    pub(crate) fn new(input: I) -> Self {
+impl<'a, E> Fresh<'a, E> {
+    pub(crate) fn new(input: DynInput<'a, E>) -> Self {
         Self {
             input,
             ended: false,
@@ -55,6 +57,7 @@ impl<I: Input> Fresh<I> {
             checked: Chunk::with_capacity(0),
             released: BTreeMap::new(),
             released_bytes: 0,
+            largest: 0,
         }
     }
 
@@ -94,7 +97,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// Reads the next entry, to be handed back without a check, if its time since its hand-over is used up.
-    pub(crate) fn pop_expired(&mut self, now: Instant, patience: Duration) -> Option<TrackedEntry<I::Entry>> {
+    pub(crate) fn pop_expired(&mut self, now: Instant, patience: Duration) -> Option<TrackedEntry<E>> {
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let next = self.next.as_ref()?;
         let expiry = next.handed_over?.checked_add(patience)?;
@@ -129,19 +132,28 @@ impl<I: Input> Fresh<I> {
         Poll::Ready(())
     }
 
-    /// Reads and checks the next entry of the input; `None` when none is available now. `counts_units` tells whether its
-    /// units of capacity are counted.
-    pub(crate) fn read<T>(
+    /// Whether the input is known to have no entry now. Otherwise ready when it is known.
+    pub(crate) fn poll_answer(&mut self) -> Poll<()> {
+        if self.next.is_some() || self.ended {
+            return Poll::Ready(());
+        }
+        self.input.poll_answer()
+    }
+
+    /// The delivery has room for this many entries that take as many bytes each as the largest one so far.
+    pub(crate) fn want(&mut self, entries: usize, bytes: usize) {
+        let by_size = bytes.checked_div(self.largest).unwrap_or(1);
+        self.input.want(entries.min(by_size).max(1));
+    }
+
+    /// Reads and checks the next entry of the input; `None` when none is available now, as far as is [known](Self::poll_answer).
+    pub(crate) fn read(
         &mut self,
-        target: &T,
+        target: &dyn ErasedTarget<E>,
         limits: &Limits,
-        counts_units: bool,
-        paces_keys: bool,
+        wanted: Wanted,
         now: Instant,
-    ) -> Option<Read<I::Entry>>
-    where
-        T: BatchTarget<Entry = I::Entry>,
-    {
+    ) -> Option<Read<E>> {
         // Without a waker: when no entry is available, the loop polls again with its own waker.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let incoming = self.next.as_mut()?;
@@ -150,20 +162,18 @@ impl<I: Input> Fresh<I> {
         state.arrived = Some(incoming.handed_over.unwrap_or(now));
         let checked = guarded("the target's look at an entry", || {
             state.bytes = measure(entry, target, limits)?;
-            target.complete(entry);
-            state.weight = target.weight(entry, state.bytes);
-            state.lane = target.lane(entry);
-            // Entries of a lane that shares calls are not split by key.
-            if paces_keys && !state.lane.is_some_and(Lane::shares_calls) {
-                state.key = target.partition_key(entry);
-            }
-            if counts_units {
-                state.cost = target.units(entry).max(1);
+            let traits = target.complete(entry, state.bytes, wanted);
+            state.weight = traits.weight;
+            state.lane = traits.lane;
+            state.key = traits.partition_key;
+            if let Some(units) = traits.units {
+                state.cost = units.max(1);
             }
             Ok(())
         });
         match checked {
             Ok(Ok(())) => {
+                self.largest = self.largest.max(state.weight);
                 let read = self.tracked(state)?;
                 self.checked.push(read);
                 Some(Read::Checked)
@@ -178,7 +188,7 @@ impl<I: Input> Fresh<I> {
 
     /// The next entry of the input, with its state.
     #[inline]
-    fn tracked(&mut self, mut state: EntryState<I::Entry>) -> Option<TrackedEntry<I::Entry>> {
+    fn tracked(&mut self, mut state: EntryState<E>) -> Option<TrackedEntry<E>> {
         let Incoming {
             entry, confirmation, ..
         } = self.next.take()?;
@@ -187,7 +197,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// The entry that [`read`](Self::read) has just returned as checked, and its state.
-    pub(crate) fn newest(&self) -> Option<(&I::Entry, &EntryState<I::Entry>)> {
+    pub(crate) fn newest(&self) -> Option<(&E, &EntryState<E>)> {
         self.checked.entries.last().zip(self.checked.states.last())
     }
 
@@ -200,12 +210,12 @@ impl<I: Input> Fresh<I> {
     }
 
     /// Removes the entry that was read last, because it is not sendable yet.
-    pub(crate) fn pop_newest(&mut self) -> Option<TrackedEntry<I::Entry>> {
+    pub(crate) fn pop_newest(&mut self) -> Option<TrackedEntry<E>> {
         self.checked.pop()
     }
 
     /// Adds an entry that its lane has released.
-    pub(crate) fn push_released(&mut self, entry: TrackedEntry<I::Entry>) {
+    pub(crate) fn push_released(&mut self, entry: TrackedEntry<E>) {
         self.released_bytes = self.released_bytes.saturating_add(entry.state.weight);
         self.released.insert(entry.state.position, entry);
     }
@@ -226,7 +236,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// The states of the sendable entries, nearly in their order.
-    pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<I::Entry>> {
+    pub(crate) fn states(&self) -> impl Iterator<Item = &EntryState<E>> {
         self.released
             .values()
             .map(|entry| &entry.state)
@@ -234,10 +244,10 @@ impl<I: Input> Fresh<I> {
     }
 
     /// Moves the next sendable entries into the chunk while there is space.
-    pub(crate) fn fill(&mut self, chunk: &mut Chunk<I::Entry>, space: &mut Space) {
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk<E>, space: &mut Space) {
         while let Some(entry) = self.released.first_entry() {
             let position = *entry.key();
-            let came_before = |state: &&EntryState<I::Entry>| state.position < position;
+            let came_before = |state: &&EntryState<E>| state.position < position;
             let before = self.checked.states.iter().take_while(came_before).count();
             let taken = space.take_all(&self.checked.states[..before]);
             chunk.take_from(&mut self.checked, taken);
@@ -253,7 +263,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// The state of the next sendable entry.
-    fn next_state(&self) -> Option<&EntryState<I::Entry>> {
+    fn next_state(&self) -> Option<&EntryState<E>> {
         let released = self.released.first_key_value().map(|(_, entry)| &entry.state);
         let checked = self.checked.states.first();
         released.into_iter().chain(checked).min_by_key(|state| state.position)
@@ -274,10 +284,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// Removes the sendable entries for which `goes` is true.
-    pub(crate) fn take_if(
-        &mut self,
-        mut goes: impl FnMut(&EntryState<I::Entry>) -> bool,
-    ) -> Vec<TrackedEntry<I::Entry>> {
+    pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
         let released = self.released.extract_if(.., |_, entry| goes(&entry.state));
         let mut taken: Vec<_> = released.map(|(_, entry)| entry).collect();
         let bytes: usize = taken.iter().map(|entry| entry.state.weight).sum();
@@ -287,7 +294,7 @@ impl<I: Input> Fresh<I> {
     }
 
     /// All sendable entries, to be handed back.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<I::Entry>> + use<I> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         let checked = std::mem::replace(&mut self.checked, Chunk::with_capacity(0));
         let released = std::mem::take(&mut self.released).into_values();
         self.released_bytes = 0;
@@ -312,16 +319,14 @@ impl<I: Input> Fresh<I> {
     }
 
     /// The next entry of the input, to be handed back.
-    pub(crate) fn pop_unread<T>(&mut self, target: &T, limits: &Limits) -> Option<TrackedEntry<I::Entry>>
-    where
-        T: BatchTarget<Entry = I::Entry>,
-    {
+    pub(crate) fn pop_unread(&mut self, target: &dyn ErasedTarget<E>, limits: &Limits) -> Option<TrackedEntry<E>> {
         if self.next.is_none() && !self.ended {
             match guarded("the input", || self.input.unread()) {
                 Ok(Poll::Ready(unread)) => {
                     self.next = unread;
                     self.finished = self.next.is_none();
                 }
+                Ok(Poll::Pending) if self.input.poll_answer().is_pending() => return None,
                 Ok(Poll::Pending) => {}
                 Err(fault) => self.fault = Some(fault),
             }
@@ -342,7 +347,7 @@ impl<I: Input> Fresh<I> {
 }
 
 /// How many bytes of a call the entry needs, or why no call can carry it.
-fn measure<T: BatchTarget>(entry: &T::Entry, target: &T, limits: &Limits) -> Result<usize, InvalidEntry> {
+fn measure<E>(entry: &E, target: &dyn ErasedTarget<E>, limits: &Limits) -> Result<usize, InvalidEntry> {
     let bytes = target.check(entry)?;
     if bytes > limits.bytes {
         return Err(InvalidEntry::TooLarge {

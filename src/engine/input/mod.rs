@@ -1,7 +1,9 @@
 //! The source of the entries: an iterator, a stream, or the queue of a producer.
 //!
+//! - `feed`: reads from an iterator or a stream of any type.
 //! - `fresh`: entries that were read from the source, checked and measured.
 
+mod feed;
 mod fresh;
 
 use std::pin::Pin;
@@ -14,6 +16,7 @@ use super::entry::Confirmation;
 use crate::fault::Fault;
 use crate::report::Cause;
 
+pub(crate) use feed::{Feed, Source, feed};
 pub(crate) use fresh::{Fresh, Read};
 
 /// An entry as the source yields it.
@@ -46,6 +49,17 @@ pub trait Input {
     /// The next entry; `None` at the end. Not called again after that.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<Self::Entry>>>;
 
+    /// How many entries the engine has room for when it asks for the next one.
+    fn want(&mut self, entries: usize) {
+        let _ = entries;
+    }
+
+    /// Ready when it is known whether there is a next entry now: the last [`poll_next`](Self::poll_next) or [`unread`](Self::unread)
+    /// may have been pending because the source was not asked yet.
+    fn poll_answer(&mut self) -> Poll<()> {
+        Poll::Ready(())
+    }
+
     /// The next entry that was handed over but not read, when the delivery ends early. Pending if unread entries stay in
     /// the source.
     fn unread(&mut self) -> Poll<Option<Incoming<Self::Entry>>> {
@@ -75,46 +89,31 @@ pub trait Input {
     fn ends_early(&self) {}
 }
 
+/// An input of any type, as the engine takes it.
+pub(crate) type DynInput<'a, E> = &'a mut (dyn Input<Entry = E> + Send);
+
 /// A batch: all of its entries are handed over with the iterator, so each one is delivered or handed back.
-pub(crate) struct Batch<I> {
-    entries: I,
-    /// The position of the next entry.
-    next: u64,
-}
+pub(crate) struct Batch<I>(pub(crate) I);
 
-impl<I> Batch<I> {
-    pub(crate) fn new(entries: I) -> Self {
-        Self { entries, next: 0 }
-    }
-}
-
-impl<I: Iterator> Input for Batch<I> {
+impl<I: Iterator> Source for Batch<I> {
     type Entry = I::Item;
 
-    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Incoming<I::Item>>> {
-        self.unread()
-    }
-
-    fn unread(&mut self) -> Poll<Option<Incoming<I::Item>>> {
-        let next = self.entries.next();
-        Poll::Ready(next.map(|entry| Incoming::new(counted(&mut self.next), entry)))
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<I::Item>> {
+        Poll::Ready(self.0.next())
     }
 
     fn known(&self) -> usize {
-        self.entries.size_hint().0
+        self.0.size_hint().0
     }
 
-    /// There is nothing to linger for.
-    fn hurried(&self) -> u64 {
-        u64::MAX
+    fn is_batch(&self) -> bool {
+        true
     }
 }
 
 /// A stream. Entries that were not read stay in the stream.
 pub(crate) struct Streamed<S, X> {
     stream: Pin<Box<S>>,
-    /// The position of the next entry.
-    next: u64,
     /// The error with which the stream ended, if it did.
     pub(crate) error: Option<X>,
 }
@@ -123,21 +122,20 @@ impl<S, X> Streamed<S, X> {
     pub(crate) fn new(stream: S) -> Self {
         Self {
             stream: Box::pin(stream),
-            next: 0,
             error: None,
         }
     }
 }
 
-impl<S, E, X> Input for &mut Streamed<S, X>
+impl<S, E, X> Source for Streamed<S, X>
 where
     S: Stream<Item = Result<E, X>>,
 {
     type Entry = E;
 
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<E>> {
         self.stream.as_mut().poll_next(context).map(|next| match next? {
-            Ok(entry) => Some(Incoming::new(counted(&mut self.next), entry)),
+            Ok(entry) => Some(entry),
             Err(error) => {
                 self.error = Some(error);
                 None
@@ -148,11 +146,8 @@ where
     fn known(&self) -> usize {
         self.stream.size_hint().0
     }
-}
 
-/// The next position.
-fn counted(next: &mut u64) -> u64 {
-    let position = *next;
-    *next += 1;
-    position
+    fn is_batch(&self) -> bool {
+        false
+    }
 }

@@ -10,10 +10,10 @@ use crate::events::{DELIVERY, SUMMARY};
 use crate::fault::{Fault, in_words};
 use crate::guarded::destination;
 use crate::report::{Cause, Causes, DeliveryError, Report, Undelivered};
-use crate::targets::BatchTarget;
+use crate::targets::ErasedTarget;
 
 /// The span of a delivery to this target. The spans of its calls are its children.
-pub(crate) fn delivery_span<T: BatchTarget>(target: &T) -> Span {
+pub(crate) fn delivery_span<E>(target: &dyn ErasedTarget<E>) -> Span {
     let span = info_span!(
         target: DELIVERY,
         "delivery",

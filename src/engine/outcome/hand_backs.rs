@@ -16,7 +16,7 @@ use crate::events::CLEANUP;
 use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::shutdown::joined;
-use crate::targets::BatchTarget;
+use crate::targets::ErasedTarget;
 use crate::time_limit::within;
 
 /// How many entries of one batch handlers process at once: the default number of calls in flight.
@@ -81,10 +81,7 @@ impl<E: Send + 'static> HandBacks<E> {
     }
 
     /// Hands the entries back, after the target has cleaned up.
-    pub(crate) fn begin<T>(&mut self, target: &Arc<T>, awaited: Awaited<E>, patience: Duration)
-    where
-        T: BatchTarget<Entry = E>,
-    {
+    pub(crate) fn begin(&mut self, target: &Arc<dyn ErasedTarget<E>>, awaited: Awaited<E>, patience: Duration) {
         if awaited.entries.is_empty() {
             return;
         }
@@ -137,9 +134,9 @@ impl<E: Send + 'static> HandBacks<E> {
 /// Lets the target undo what it did for entries that are handed back, for at most its patience, or until there is no time left.
 ///
 /// It begins in either case: before its first wait a target restores the entries.
-pub(crate) async fn clean_up<T: BatchTarget>(
-    target: &T,
-    undelivered: &mut [Undelivered<T::Entry>],
+pub(crate) async fn clean_up<E>(
+    target: &dyn ErasedTarget<E>,
+    undelivered: &mut [Undelivered<E>],
     patience: Duration,
     hurry: &CancellationToken,
 ) {

@@ -26,7 +26,7 @@ use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
-use crate::targets::BatchTarget;
+use crate::targets::ErasedTarget;
 
 pub(crate) use delivered::{Delivered, Ending, delivery_span};
 
@@ -201,10 +201,7 @@ impl<E: Send + 'static> Ledger<E> {
     }
 
     /// Starts to hand back the entries that receipts and handlers wait for. The target has `patience` to clean up.
-    pub(crate) fn hand_back_awaited<T>(&mut self, target: &Arc<T>, patience: Duration)
-    where
-        T: BatchTarget<Entry = E>,
-    {
+    pub(crate) fn hand_back_awaited(&mut self, target: &Arc<dyn ErasedTarget<E>>, patience: Duration) {
         let awaited = std::mem::replace(&mut self.awaited, Awaited::none());
         self.hand_backs.begin(target, awaited, patience);
     }
@@ -215,10 +212,7 @@ impl<E: Send + 'static> Ledger<E> {
     }
 
     /// Waits until there is memory for more entries that are being handed back.
-    pub(crate) async fn spare_memory<T>(&mut self, target: &Arc<T>, options: &DeliveryOptions)
-    where
-        T: BatchTarget<Entry = E>,
-    {
+    pub(crate) async fn spare_memory(&mut self, target: &Arc<dyn ErasedTarget<E>>, options: &DeliveryOptions) {
         if self.awaited.len() >= HANDED_BACK_TOGETHER {
             self.hand_back_awaited(target, options.grace);
         }
@@ -227,10 +221,7 @@ impl<E: Send + 'static> Ledger<E> {
     }
 
     /// Lets the target clean up for all entries that are handed back, and waits until receipts and handlers have them.
-    pub(crate) async fn hand_back_all<T>(&mut self, target: &Arc<T>, patience: Duration)
-    where
-        T: BatchTarget<Entry = E>,
-    {
+    pub(crate) async fn hand_back_all(&mut self, target: &Arc<dyn ErasedTarget<E>>, patience: Duration) {
         self.hand_back_awaited(target, patience);
         clean_up(&**target, &mut self.undelivered, patience, &self.hand_backs.hurry()).await;
         self.undelivered.extend(self.hand_backs.end().await);

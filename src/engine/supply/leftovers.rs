@@ -9,28 +9,23 @@ use super::Supply;
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::health::{Blame, Findings, Outage};
-use crate::engine::input::Input;
 use crate::engine::outcome::Ledger;
 use crate::engine::retry::{Bisection, Decision, RetryDecisions, Search};
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Rejection};
+use crate::targets::{Fault, Rejection};
 
 /// How many empty chunks are kept after a burst of calls.
 const KEPT: usize = 64;
 
-impl<T, I> Supply<T, I>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+impl<E: Send + Sync + 'static> Supply<'_, E> {
     /// A call is over: its leftovers wait for their retry, or are handed back. Returns how long the slot of the call stays
     /// empty.
     pub(in crate::engine) fn settle(
         &mut self,
-        mut settled: EndedCall<T::Entry>,
+        mut settled: EndedCall<E>,
         findings: Findings,
         now: Instant,
-        ledger: &mut Ledger<T::Entry>,
+        ledger: &mut Ledger<E>,
         outage: Option<Outage<'_>>,
     ) -> Duration {
         let is_accepted = settled.outcome.accepted > 0;
@@ -81,12 +76,12 @@ where
     /// its bisection if that does not wait.
     fn settle_disputed(
         &mut self,
-        mut entry: TrackedEntry<T::Entry>,
-        bisection: Option<Bisection<T::Entry>>,
+        mut entry: TrackedEntry<E>,
+        bisection: Option<Bisection<E>>,
         blame: Option<Blame>,
         now: Instant,
-        ledger: &mut Ledger<T::Entry>,
-    ) -> Option<Bisection<T::Entry>> {
+        ledger: &mut Ledger<E>,
+    ) -> Option<Bisection<E>> {
         let retries = self.options.retries;
         let out_of_retries = retries.is_some_and(|retries| entry.state.rejections() > retries);
         if blame != Some(Blame::Entry) && !out_of_retries {
@@ -113,11 +108,11 @@ where
     fn decide(
         &mut self,
         retries: &mut RetryDecisions<'_>,
-        rejected: Vec<(TrackedEntry<T::Entry>, Rejection)>,
+        rejected: Vec<(TrackedEntry<E>, Rejection)>,
         now: Instant,
-        ledger: &mut Ledger<T::Entry>,
+        ledger: &mut Ledger<E>,
         outage: Option<Outage<'_>>,
-    ) -> Vec<(Instant, TrackedEntry<T::Entry>)> {
+    ) -> Vec<(Instant, TrackedEntry<E>)> {
         let mut again = Vec::with_capacity(rejected.len());
         for (mut entry, rejection) in rejected {
             let is_followed = self.backlog.lanes().held_in(entry.state.lane) > 0;
@@ -151,7 +146,7 @@ where
     pub(in crate::engine) fn give_up_expired(
         &mut self,
         now: Instant,
-        ledger: &mut Ledger<T::Entry>,
+        ledger: &mut Ledger<E>,
         outage: Option<Outage<'_>>,
     ) {
         if self.is_patient || !self.expiries.is_due(now) {
@@ -160,7 +155,7 @@ where
         let options = Arc::clone(&self.options);
         let mut search = Search::at(now, &options);
         let patience = options.patience();
-        let has_waited = |state: &EntryState<T::Entry>| {
+        let has_waited = |state: &EntryState<E>| {
             let expiry = state.arrived.and_then(|arrived| arrived.checked_add(patience));
             expiry.is_some_and(|expiry| expiry <= now)
         };

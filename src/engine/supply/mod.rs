@@ -13,27 +13,24 @@ use tokio::time::Instant;
 
 use super::entry::{Chunk, TrackedEntry};
 use super::health::{Outage, SizeLimit};
-use super::input::{Fresh, Input, Read};
+use super::input::{DynInput, Fresh, Read};
 use super::outcome::Ledger;
 use super::retry::{Backlog, Expiries};
 use crate::guarded::guarded;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{BatchTarget, Fault, Lane, Limits};
-
-/// The most entries that are read before the loop looks at other events.
-const READS_AT_ONCE: usize = 10_000;
+use crate::targets::{ErasedTarget, Fault, Lane, Limits, Wanted};
 
 /// The entries to send: fresh ones, and those in the backlog.
-pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
-    target: Arc<T>,
+pub(super) struct Supply<'a, E> {
+    target: Arc<dyn ErasedTarget<E>>,
     options: Arc<DeliveryOptions>,
     limits: Limits,
     sizes: SizeLimit,
-    fresh: Fresh<I>,
-    backlog: Backlog<T::Entry>,
+    fresh: Fresh<'a, E>,
+    backlog: Backlog<E>,
     /// Chunks whose entries were all delivered; their memory is used again.
-    emptied: Vec<Chunk<T::Entry>>,
+    emptied: Vec<Chunk<E>>,
     /// Until when a call that is not full waits for entries that are held behind entries in flight.
     gathering: Option<Instant>,
     /// When to look for entries whose time is used up.
@@ -46,12 +43,8 @@ pub(super) struct Supply<T: BatchTarget, I: Input<Entry = T::Entry>> {
     fault: OnceLock<Fault>,
 }
 
-impl<T, I> Supply<T, I>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
-    pub(super) fn new(target: Arc<T>, input: I, options: DeliveryOptions) -> Self {
+impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
+    pub(super) fn new(target: Arc<dyn ErasedTarget<E>>, input: DynInput<'a, E>, options: DeliveryOptions) -> Self {
         Self {
             target,
             limits: Limits::new(0, 0),
@@ -74,7 +67,7 @@ where
     }
 
     /// The input, before the first call.
-    pub(super) fn input(&mut self) -> &mut Fresh<I> {
+    pub(super) fn input(&mut self) -> &mut Fresh<'a, E> {
         &mut self.fresh
     }
 
@@ -125,7 +118,7 @@ where
 
     /// Whether more entries should be read for the next chunk. Not while too many wait, so that a long input does not fill
     /// the memory while the service accepts nothing, or while a handler of undelivered entries is slow.
-    pub(super) fn wants_more(&self, ledger: &Ledger<T::Entry>) -> bool {
+    pub(super) fn wants_more(&self, ledger: &Ledger<E>) -> bool {
         let wanted = self.limits.entries.max(1);
         let (handed_back, their_bytes) = ledger.handing_back();
         !self.fresh.has_ended()
@@ -135,6 +128,24 @@ where
             && self.backlog.bytes().saturating_add(their_bytes) < self.options.read_ahead_bytes
             && self.fault.get().is_none()
             && !self.backlog.lanes().is_learning()
+    }
+
+    /// How many entries, and how many of their bytes, may be read for the next chunk.
+    fn room(&self, ledger: &Ledger<E>) -> (usize, usize) {
+        let (handed_back, their_bytes) = ledger.handing_back();
+        let entries = self.limits.entries.max(1).saturating_sub(self.fresh.len());
+        let ahead = self.options.read_ahead.saturating_sub(self.backlog.len() + handed_back);
+        let bytes = self.call_limits().bytes.saturating_sub(self.fresh.bytes());
+        let waiting = self.backlog.bytes().saturating_add(their_bytes);
+        (
+            entries.min(ahead),
+            bytes.min(self.options.read_ahead_bytes.saturating_sub(waiting)),
+        )
+    }
+
+    /// Whether the input is known to have no entry now. Otherwise ready when it is known.
+    pub(super) fn poll_answer(&mut self) -> Poll<()> {
+        self.fresh.poll_answer()
     }
 
     /// The limits of the next call, as far as they are known from the target and from the calls before it.
@@ -151,18 +162,26 @@ where
 
     /// Reads and checks entries while more are available and wanted. Returns `false` when more may be available at once.
     ///
-    /// The number of reads is limited, because entries that are superseded at once could otherwise be read without end.
-    pub(super) fn refill(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) -> bool {
-        let counts_units = self.options.gate.strategy.counts_units();
-        let mut reads = 0..READS_AT_ONCE;
+    /// The number of `reads` is limited, because entries that are superseded at once could otherwise be read without end.
+    pub(super) fn refill(
+        &mut self,
+        now: Instant,
+        reads: &mut usize,
+        ledger: &mut Ledger<E>,
+        outage: Option<Outage<'_>>,
+    ) -> bool {
+        let wanted = Wanted {
+            units: self.options.gate.strategy.counts_units(),
+            partition_keys: self.paces_keys,
+        };
+        let (entries, bytes) = self.room(ledger);
+        self.fresh.want(entries, bytes);
         while self.wants_more(ledger) {
-            if reads.next().is_none() {
+            if *reads == 0 {
                 return false;
             }
-            match self
-                .fresh
-                .read(&*self.target, &self.limits, counts_units, self.paces_keys, now)
-            {
+            *reads -= 1;
+            match self.fresh.read(&*self.target, &self.limits, wanted, now) {
                 None => break,
                 Some(Read::Checked) => self.line_up(now, ledger, outage),
                 Some(Read::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),
@@ -179,7 +198,7 @@ where
     }
 
     /// An entry was read: it becomes sendable, or is held in its lane.
-    fn line_up(&mut self, now: Instant, ledger: &mut Ledger<T::Entry>, outage: Option<Outage<'_>>) {
+    fn line_up(&mut self, now: Instant, ledger: &mut Ledger<E>, outage: Option<Outage<'_>>) {
         let lanes = self.backlog.lanes_mut();
         self.fresh.change_newest_lane(|lane| lanes.lane_now(lane));
         let Some((newest, state)) = self.fresh.newest() else {
@@ -213,7 +232,7 @@ where
         }
     }
 
-    fn release(&mut self, entry: TrackedEntry<T::Entry>) {
+    fn release(&mut self, entry: TrackedEntry<E>) {
         if let Some(fresh) = self.backlog.release(entry) {
             self.fresh.push_released(fresh);
         }
@@ -233,7 +252,7 @@ where
     }
 
     /// Whether an entry that its lane has released is superseded by one that the lane holds.
-    pub(super) fn is_superseded(&self, entry: &TrackedEntry<T::Entry>) -> bool {
+    pub(super) fn is_superseded(&self, entry: &TrackedEntry<E>) -> bool {
         let overwrites = overwrites(&*self.target, &self.fault);
         self.options.last_write_wins && self.backlog.lanes().is_superseded(entry, overwrites)
     }
@@ -271,7 +290,7 @@ where
     }
 
     /// The next moments at which something changes without an event.
-    pub(super) fn next_events(&self, now: Instant, ledger: &Ledger<T::Entry>) -> impl Iterator<Item = Instant> {
+    pub(super) fn next_events(&self, now: Instant, ledger: &Ledger<E>) -> impl Iterator<Item = Instant> {
         self.backlog
             .next_events(now)
             .chain(self.expiries.next())
@@ -284,25 +303,25 @@ where
     }
 
     /// The next entry of the input, to be handed back.
-    pub(super) fn pop_unread(&mut self) -> Option<TrackedEntry<T::Entry>> {
+    pub(super) fn pop_unread(&mut self) -> Option<TrackedEntry<E>> {
         self.fresh.pop_unread(&*self.target, &self.limits)
     }
 
     /// All entries that were read, except those that are held in lanes.
-    pub(super) fn take_all(&mut self) -> Vec<TrackedEntry<T::Entry>> {
+    pub(super) fn take_all(&mut self) -> Vec<TrackedEntry<E>> {
         let mut all = self.backlog.take_all();
         all.extend(self.fresh.take_all());
         all
     }
 
     /// All entries that are held in lanes.
-    pub(super) fn take_held(&mut self) -> impl Iterator<Item = TrackedEntry<T::Entry>> + use<T, I> {
+    pub(super) fn take_held(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
         self.backlog.lanes_mut().take_all()
     }
 }
 
 /// Whether a newer entry overwrites an older one completely. A panic of the target counts as no.
-fn overwrites<T: BatchTarget>(target: &T, fault: &OnceLock<Fault>) -> impl Fn(&T::Entry, &T::Entry) -> bool {
+fn overwrites<E>(target: &dyn ErasedTarget<E>, fault: &OnceLock<Fault>) -> impl Fn(&E, &E) -> bool {
     |newer, older| {
         guarded("the target's `supersedes`", || target.supersedes(newer, older)).unwrap_or_else(|panicked| {
             fault.get_or_init(|| panicked);

@@ -4,19 +4,13 @@ use tokio::time::Instant;
 
 use super::Supply;
 use crate::engine::entry::{Chunk, Space};
-use crate::engine::input::Input;
 use crate::engine::outcome::Ledger;
 use crate::engine::retry::{Bisection, Linger};
-use crate::targets::BatchTarget;
 
 /// A chunk, and the bisection that it belongs to.
 pub(in crate::engine) type Packed<E> = (Chunk<E>, Option<Bisection<E>>);
 
-impl<T, I> Supply<T, I>
-where
-    T: BatchTarget,
-    I: Input<Entry = T::Entry>,
-{
+impl<E: Send + Sync + 'static> Supply<'_, E> {
     /// How many entries are sendable now or soon, as far as is known.
     fn may_soon_go(&self) -> usize {
         self.backlog.may_soon_go() + self.fresh.len()
@@ -69,11 +63,7 @@ where
 
     /// The next chunk, and the bisection that it belongs to, if it is a part of a refused call. `None` if there is nothing to
     /// send. Its entries count for at most `most`.
-    pub(in crate::engine) fn next_chunk(
-        &mut self,
-        most: usize,
-        ledger: &mut Ledger<T::Entry>,
-    ) -> Option<Packed<T::Entry>> {
+    pub(in crate::engine) fn next_chunk(&mut self, most: usize, ledger: &mut Ledger<E>) -> Option<Packed<E>> {
         let bytes = self.call_limits().bytes;
         let (chunk, bisection) = match self.backlog.bisections_mut().next(most, bytes) {
             Some((chunk, bisection)) => (chunk, Some(bisection)),
@@ -91,7 +81,7 @@ where
     ///
     /// Rejected entries go first. Entries that are held in a lane but may share its call go last, so that a call carries
     /// few entries of one lane if possible.
-    fn pack(&mut self, cost: usize, ledger: &mut Ledger<T::Entry>) -> Chunk<T::Entry> {
+    fn pack(&mut self, cost: usize, ledger: &mut Ledger<E>) -> Chunk<E> {
         let expected = cost.min(self.sendable());
         let mut chunk = self.emptied.pop().unwrap_or_else(|| Chunk::with_capacity(expected));
         loop {
@@ -107,7 +97,7 @@ where
     }
 
     /// Drops superseded entries. Returns whether there were any.
-    fn drop_superseded(&mut self, chunk: &mut Chunk<T::Entry>, ledger: &mut Ledger<T::Entry>) -> bool {
+    fn drop_superseded(&mut self, chunk: &mut Chunk<E>, ledger: &mut Ledger<E>) -> bool {
         let packed = chunk.len();
         let taken = std::mem::replace(chunk, Chunk::with_capacity(packed));
         for entry in taken.into_tracked() {
@@ -140,7 +130,7 @@ where
     /// Until when a chunk that is not full waits for more entries; `None` when it does not wait.
     ///
     /// Rejected entries do not linger: they have already waited for their retry.
-    pub(in crate::engine) fn lingers_until(&self, now: Instant, ledger: &Ledger<T::Entry>) -> Option<Instant> {
+    pub(in crate::engine) fn lingers_until(&self, now: Instant, ledger: &Ledger<E>) -> Option<Instant> {
         if let Some(until) = self.gathering.filter(|until| *until > now) {
             return Some(until);
         }

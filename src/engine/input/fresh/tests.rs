@@ -2,8 +2,8 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::*;
-use crate::engine::input::Batch;
-use crate::targets::Answer;
+use crate::engine::input::Input;
+use crate::targets::{Answer, BatchTarget};
 
 const LIMITS: Limits = Limits::new(8, 40);
 
@@ -30,6 +30,26 @@ impl BatchTarget for BySize {
     }
 }
 
+/// An input that has all of its entries at once.
+struct Listed(std::vec::IntoIter<(u64, usize)>);
+
+impl Input for Listed {
+    type Entry = usize;
+
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<Incoming<usize>>> {
+        Poll::Ready(self.0.next().map(|(position, entry)| Incoming::new(position, entry)))
+    }
+
+    fn known(&self) -> usize {
+        self.0.len()
+    }
+}
+
+const WANTED: Wanted = Wanted {
+    units: true,
+    partition_keys: false,
+};
+
 proptest! {
     #[test]
     fn chunks_are_filled_in_the_order_of_the_input_as_far_as_there_is_space(
@@ -37,10 +57,12 @@ proptest! {
         held in btree_set(0_u64..30, 0..10),
         costs in vec(1_usize..10, 60),
     ) {
-        let mut fresh = Fresh::new(Batch::new(sizes.iter().copied()));
+        let entries: Vec<_> = (0..).zip(sizes.iter().copied()).collect();
+        let mut input = Listed(entries.into_iter());
+        let mut fresh = Fresh::new(&mut input);
         let now = Instant::now();
         let mut released = Vec::new();
-        while let Some(read) = fresh.read(&BySize, &LIMITS, true, false, now) {
+        while let Some(read) = fresh.read(&BySize, &LIMITS, WANTED, now) {
             prop_assert!(matches!(read, Read::Checked));
             if held.contains(&fresh.checked.states.last().unwrap().position) {
                 released.extend(fresh.pop_newest());
