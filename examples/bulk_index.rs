@@ -8,8 +8,8 @@
 //! The test below runs the target through the conformance kit, over real connections.
 //!
 //! ```text
-//! cargo run --example bulk_index
-//! cargo test --example bulk_index
+//! cargo run --bin bulk_index
+//! cargo test --bin bulk_index
 //! ```
 
 use std::collections::HashMap;

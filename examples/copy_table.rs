@@ -1,6 +1,6 @@
 //! Copies a table into another one: a scan at the pace of the reads, a delivery at the pace of the writes.
 //!
-//! `cargo run --example copy_table`, which copies between two tables of the simulator. With a real client it copies between accounts
+//! `cargo run --bin copy_table`, which copies between two tables of the simulator. With a real client it copies between accounts
 //! or regions: the scan and the delivery each have a client of their own.
 
 use std::collections::HashMap;

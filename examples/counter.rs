@@ -1,7 +1,7 @@
 //! A counter, while every tenth answer is lost after the increment was applied: none counts twice, and none is lost.
 //!
 //! ```text
-//! cargo run --features aws-batch-simulator/expressions --example counter
+//! cargo run --features examples/expressions --bin counter
 //! ```
 
 use anyhow::{Result, ensure};

@@ -4,7 +4,7 @@
 //! `AWS_ENDPOINT_URL_DYNAMODB`. The table needs the key `id` (S).
 //!
 //! ```text
-//! cargo run --example dynamo_bulk_writer -- orders
+//! cargo run --bin dynamo_bulk_writer -- orders
 //! ```
 
 use std::error::Error;

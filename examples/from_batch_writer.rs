@@ -19,7 +19,7 @@
 //! It runs against a simulated table:
 //!
 //! ```text
-//! cargo run --example from_batch_writer
+//! cargo run --bin from_batch_writer
 //! ```
 
 use anyhow::Result;

@@ -6,7 +6,7 @@
 //! the caller does not know which items were written.
 //!
 //! ```text
-//! cargo run --example from_own_loop
+//! cargo run --bin from_own_loop
 //! ```
 
 use std::time::{Duration, Instant};

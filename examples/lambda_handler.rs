@@ -5,7 +5,7 @@
 //! simulated and leaves one write unprocessed for longer than the invocation lasts.
 //!
 //! ```text
-//! cargo run --example lambda_handler < /dev/null
+//! cargo run --bin lambda_handler < /dev/null
 //! ```
 
 use std::io::{IsTerminal, Read};

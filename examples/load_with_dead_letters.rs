@@ -4,7 +4,7 @@
 //! it, and start it again.
 //!
 //! ```text
-//! cargo run --example load_with_dead_letters -- target/orders.jsonl
+//! cargo run --bin load_with_dead_letters -- target/orders.jsonl
 //! ```
 
 use std::fs::{self, File, OpenOptions};

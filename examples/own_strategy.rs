@@ -5,8 +5,8 @@
 //! I/O: the delivery passes it the time. This one paces writes to a simulated table that accepts 1,000 a second.
 //!
 //! ```text
-//! cargo run --example own_strategy
-//! cargo test --example own_strategy
+//! cargo run --bin own_strategy
+//! cargo test --bin own_strategy
 //! ```
 
 use std::sync::{Mutex, PoisonError};

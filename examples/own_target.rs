@@ -5,8 +5,8 @@
 //! name, and looks up its URL before the first call.
 //!
 //! ```text
-//! cargo run --example own_target
-//! cargo test --example own_target
+//! cargo run --bin own_target
+//! cargo test --bin own_target
 //! ```
 
 use anyhow::Result;

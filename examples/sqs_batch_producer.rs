@@ -3,7 +3,7 @@
 //! It runs against whatever the standard AWS environment points to: AWS, or an emulator named by `AWS_ENDPOINT_URL_SQS`.
 //!
 //! ```text
-//! cargo run --example sqs_batch_producer -- https://sqs.eu-central-1.amazonaws.com/123456789012/orders
+//! cargo run --bin sqs_batch_producer -- https://sqs.eu-central-1.amazonaws.com/123456789012/orders
 //! ```
 
 use std::error::Error;

@@ -4,7 +4,7 @@
 //! passes in an instant.
 //!
 //! ```text
-//! cargo test --example testing_with_simulator
+//! cargo test --bin testing_with_simulator
 //! ```
 
 use anyhow::Result;
@@ -38,7 +38,7 @@ async fn main() -> Result<()> {
     let simulator = aws_batch_simulator::Simulator::new(1);
     let refused = archive(simulator.dynamo_client(), Vec::new(), DeliveryOptions::default()).await?;
     println!(
-        "{} refused; run the tests by `cargo test --example testing_with_simulator`",
+        "{} refused; run the tests by `cargo test --bin testing_with_simulator`",
         refused.len()
     );
     Ok(())

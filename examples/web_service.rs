@@ -4,9 +4,9 @@
 //! each request that waits gets its answer, also when the queue accepts nothing.
 //!
 //! ```text
-//! cargo run --example web_service
+//! cargo run --bin web_service
 //! curl -i -H 'content-type: application/json' -d '{"order": 7, "event": "paid"}' http://127.0.0.1:3000/events
-//! cargo test --example web_service
+//! cargo test --bin web_service
 //! ```
 
 use std::fmt;

@@ -2,8 +2,8 @@
 //! rejects some of them. Everything runs in this process, against the simulator.
 //!
 //! ```text
-//! cargo run --example quickstart
-//! cargo run --example quickstart -- --file films.jsonl --key year,title
+//! cargo run -p quickstart
+//! cargo run -p quickstart -- --file films.jsonl --key year,title
 //! ```
 
 mod input;
