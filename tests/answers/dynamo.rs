@@ -7,9 +7,9 @@ use aws_sdk_dynamodb::{Client, Config};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use serde_json::{Value, json};
 
-use crate::bytes::Bytes;
-use crate::delivering::{conserves, options};
-use crate::service::{Service, Speaks};
+use super::bytes::Bytes;
+use super::delivering::{conserves, options};
+use super::service::{Service, Speaks};
 
 /// Some writes to a table that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {

@@ -9,10 +9,10 @@ use aws_sdk_kinesis::{Client, Config};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use serde_json::{Value, json};
 
-use crate::bytes::Bytes;
-use crate::delivering::{conserves, options};
-use crate::nonsense::CODES;
-use crate::service::{Service, Speaks};
+use super::bytes::Bytes;
+use super::delivering::{conserves, options};
+use super::nonsense::CODES;
+use super::service::{Service, Speaks};
 
 /// Some records to a stream that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {

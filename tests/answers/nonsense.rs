@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::bytes::Bytes;
+use super::bytes::Bytes;
 
 /// Names and values that mean something to the readers of answers.
 const WORDS: [&str; 44] = [

@@ -12,8 +12,8 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
-use crate::bytes::Bytes;
-use crate::nonsense::{self, CODES};
+use super::bytes::Bytes;
+use super::nonsense::{self, CODES};
 
 /// How a service says what became of each entry.
 pub(crate) trait Speaks: Send + Sync + 'static {

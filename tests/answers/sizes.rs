@@ -8,10 +8,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use serde_json::Value;
 
-use crate::bytes::Bytes;
-use crate::delivering::options;
-use crate::service::Service;
-use crate::{dynamo, sqs};
+use super::bytes::Bytes;
+use super::delivering::options;
+use super::service::Service;
+use super::{dynamo, sqs};
 
 /// The limits of a call of DynamoDB: entries, and bytes of its body.
 const WRITES: usize = 25;

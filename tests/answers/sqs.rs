@@ -7,10 +7,10 @@ use aws_sdk_sqs::{Client, Config};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use serde_json::{Value, json};
 
-use crate::bytes::Bytes;
-use crate::delivering::{conserves, options};
-use crate::nonsense::CODES;
-use crate::service::{Service, Speaks};
+use super::bytes::Bytes;
+use super::delivering::{conserves, options};
+use super::nonsense::CODES;
+use super::service::{Service, Speaks};
 
 /// Some messages to a queue that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use aws_batch_delivery::Progress;
 
-use crate::chaos::check::{Seen, check};
-use crate::chaos::fault::Faults;
-use crate::chaos::ledger::Fate;
-use crate::chaos::mix::{Mix, Service, Way};
-use crate::chaos::trial::{Outcome, deliver};
+use crate::support::chaos::check::{Seen, check};
+use crate::support::chaos::fault::Faults;
+use crate::support::chaos::ledger::Fate;
+use crate::support::chaos::mix::{Mix, Service, Way};
+use crate::support::chaos::trial::{Outcome, deliver};
 
 /// A mix without faults: entries that are ordered in a few lanes.
 fn mix(service: Service) -> Mix {

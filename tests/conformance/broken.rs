@@ -4,7 +4,7 @@ use aws_batch_delivery::InvalidEntry;
 use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 
-use crate::{number, text};
+use crate::conformance::{number, text};
 
 /// The bug of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::types::{Dimension, MetricDatum};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
-use crate::throttles::paces;
-use crate::wire::{UNREADABLE, Wire, config, identified};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{UNREADABLE, Wire, config, identified};
+use crate::conformance::{cases, number, text};
 
 /// From the errors that all services share, by their names and, as CloudWatch writes them for the Query protocol, by their codes.
 const THROTTLES: &[&str] = &["ThrottlingException", "Throttling"];

@@ -6,9 +6,9 @@ use aws_batch_delivery::targets::cloudwatch_logs::LogStream;
 use aws_sdk_cloudwatchlogs::Client;
 use aws_sdk_cloudwatchlogs::types::InputLogEvent;
 
-use crate::throttles::paces;
-use crate::wire::{Wire, config, identified, of_the_call};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Wire, config, identified, of_the_call};
+use crate::conformance::{cases, number, text};
 
 /// From the errors that all services share: `PutLogEvents` names none of its own.
 const THROTTLES: &[&str] = &["ThrottlingException"];

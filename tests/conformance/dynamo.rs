@@ -11,9 +11,9 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
 use serde_json::{Value, json};
 
-use crate::cases;
-use crate::throttles::paces;
-use crate::wire::{Wire, config, of_the_call};
+use crate::conformance::cases;
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Wire, config, of_the_call};
 
 /// From the errors of the two calls in the SDK. A single entry is throttled without a code.
 const THROTTLES: &[&str] = &[

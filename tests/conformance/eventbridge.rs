@@ -7,9 +7,9 @@ use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use serde_json::{Value, json};
 
-use crate::throttles::paces;
-use crate::wire::{Wire, by_place, config, of_the_call};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Wire, by_place, config, of_the_call};
+use crate::conformance::{cases, number, text};
 
 /// From the documentation of `PutEventsResultEntry`, and of the errors that all actions share.
 const THROTTLE: &str = "ThrottlingException";

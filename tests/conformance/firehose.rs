@@ -8,9 +8,9 @@ use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 use serde_json::{Value, json};
 
-use crate::throttles::paces;
-use crate::wire::{Wire, by_place, config, of_the_call};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Wire, by_place, config, of_the_call};
+use crate::conformance::{cases, number, text};
 
 /// From the errors of `PutRecordBatch` in the SDK, which names only this one for a single record, and from those that all services
 /// share.

@@ -8,9 +8,9 @@ use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use serde_json::{Value, json};
 
-use crate::throttles::paces;
-use crate::wire::{Wire, by_place, config, of_the_call};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Wire, by_place, config, of_the_call};
+use crate::conformance::{cases, number, text};
 
 /// From the errors of `PutRecords` in the SDK. The documentation names only the first one for a single record.
 const THROTTLES: &[&str] = &["ProvisionedThroughputExceededException", "KMSThrottlingException"];

@@ -6,9 +6,9 @@ use aws_batch_delivery::targets::s3::S3Deletions;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::types::ObjectIdentifier;
 
-use crate::throttles::paces;
-use crate::wire::{Response, Wire, config};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Response, Wire, config};
+use crate::conformance::{cases, number, text};
 
 /// From "Error responses" in S3's API reference, and from the errors that all services share.
 const THROTTLES: &[&str] = &["SlowDown", "ThrottlingException"];

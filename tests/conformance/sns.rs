@@ -6,9 +6,9 @@ use aws_batch_delivery::targets::sns::{MAX_BATCH_BYTES, MAX_MESSAGES, SnsTopic};
 use aws_sdk_sns::Client;
 use aws_sdk_sns::types::PublishBatchRequestEntry;
 
-use crate::throttles::paces;
-use crate::wire::{Response, Wire, config};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Response, Wire, config};
+use crate::conformance::{cases, number, text};
 
 /// From the errors of `PublishBatch` and `ThrottledException` in the SDK, and from those that all services share.
 const THROTTLES: &[&str] = &["Throttled", "KMSThrottling", "ThrottlingException"];

@@ -9,9 +9,9 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::{Value, json};
 
-use crate::throttles::paces;
-use crate::wire::{Response, Wire, config, of_the_call};
-use crate::{cases, number, text};
+use crate::conformance::throttles::paces;
+use crate::conformance::wire::{Response, Wire, config, of_the_call};
+use crate::conformance::{cases, number, text};
 
 const URL: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
 

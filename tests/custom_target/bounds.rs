@@ -11,9 +11,9 @@ use futures::{StreamExt, stream};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{LIMITS, throttle};
-use crate::paused::paused;
-use crate::scripted::Scripted;
+use crate::custom_target::numbers::{LIMITS, throttle};
+use crate::support::paused::paused;
+use crate::support::scripted::Scripted;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const ATTEMPT: Duration = Duration::from_secs(3);

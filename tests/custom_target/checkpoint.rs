@@ -11,8 +11,8 @@ use futures::stream;
 use proptest::prelude::*;
 use tokio::time::sleep;
 
-use crate::numbers::{accept, no_delay, numbers};
-use crate::paused::paused;
+use crate::custom_target::numbers::{accept, no_delay, numbers};
+use crate::support::paused::paused;
 
 /// Numbers of the input by what becomes of them: multiples of seven are refused, and some of the others are throttled.
 fn by_number(call: usize, chunk: &[usize]) -> Answer {

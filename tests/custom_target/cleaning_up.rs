@@ -8,7 +8,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry, Undelivered};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, no_delay, throttle};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, throttle};
 
 #[derive(Clone, Copy)]
 enum End {

@@ -7,7 +7,7 @@ use aws_batch_delivery::{Delivery, InvalidEntry};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers};
 
 const CONCURRENCY: usize = 16;
 

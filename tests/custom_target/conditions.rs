@@ -6,7 +6,7 @@ use aws_batch_delivery::targets::{Acknowledgement, Answer, Fault, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, Disposition, Progress};
 use tokio::time::Instant;
 
-use crate::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
+use crate::custom_target::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
 
 /// The conditions of odd numbers do not hold; every third call is throttled.
 fn conditions(call: usize, chunk: &[usize]) -> Answer {

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
 
-use crate::log::{Log, Logged};
-use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, throttle};
+use crate::support::log::{Log, Logged};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)

@@ -14,8 +14,8 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::log::Log;
-use crate::numbers::{accept, no_delay, numbers, throttle};
+use crate::custom_target::numbers::{accept, no_delay, numbers, throttle};
+use crate::support::log::Log;
 
 /// How long the service takes for a call.
 const ROUND_TRIP: Duration = Duration::from_millis(20);

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
-use crate::paused::paused;
+use crate::custom_target::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
+use crate::support::paused::paused;
 
 const SECOND: Duration = Duration::from_secs(1);
 

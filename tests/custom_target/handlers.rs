@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{accept, no_delay, numbers, one_at_a_time};
-use crate::paused::paused;
+use crate::custom_target::numbers::{accept, no_delay, numbers, one_at_a_time};
+use crate::support::paused::paused;
 
 /// Collects what a handler is given.
 struct Collected<T>(Arc<Mutex<Vec<T>>>);

@@ -7,7 +7,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use tokio::time::{Instant, sleep};
 
-use crate::numbers::throttle;
+use crate::custom_target::numbers::throttle;
 
 /// Entries that the service accepts in a second.
 const CAPACITY: f64 = 1_000.0;

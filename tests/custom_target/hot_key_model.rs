@@ -12,9 +12,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
-use crate::keyed::{KEY, Keyed, SIZE, entries, key_of, keyed, throttling};
-use crate::paused::paused;
-use crate::scripted::ROUND_TRIP;
+use crate::custom_target::keyed::{KEY, Keyed, SIZE, entries, key_of, keyed, throttling};
+use crate::support::paused::paused;
+use crate::support::scripted::ROUND_TRIP;
 
 #[derive(Debug, Clone)]
 struct Scenario {

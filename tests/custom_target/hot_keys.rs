@@ -10,9 +10,9 @@ use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Progress};
 use futures::{StreamExt, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::keyed::{KEY, Keyed, entries, key_of, keyed, throttling, throttling_at_first};
-use crate::numbers::no_delay;
-use crate::scripted::{ROUND_TRIP, throttle};
+use crate::custom_target::keyed::{KEY, Keyed, entries, key_of, keyed, throttling, throttling_at_first};
+use crate::custom_target::numbers::no_delay;
+use crate::support::scripted::{ROUND_TRIP, throttle};
 
 #[tokio::test(start_paused = true)]
 async fn all_other_entries_go_on_while_those_of_a_hot_key_wait() {

@@ -8,7 +8,7 @@ use aws_batch_delivery::backoff::details::{KeyOutcome, KeyPace, PaceDetails};
 use aws_batch_delivery::backoff::{Admission, BackoffStrategy, Outcome, Pace, Retry};
 use aws_batch_delivery::targets::{Answer, Limits, Verdict};
 
-use crate::scripted::{Calls, Scripted, throttle};
+use crate::support::scripted::{Calls, Scripted, throttle};
 
 /// The entries of a key are numbered from this many times the key on.
 pub(crate) const KEY: usize = 1_000;

@@ -8,8 +8,8 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection,
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers};
-use crate::scripted::ROUND_TRIP;
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers};
+use crate::support::scripted::ROUND_TRIP;
 
 const SECOND: Duration = Duration::from_secs(1);
 

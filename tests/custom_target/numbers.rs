@@ -2,9 +2,9 @@
 
 use aws_batch_delivery::targets::{Answer, Limits, Verdict};
 
-pub(crate) use crate::options::{no_delay, one_at_a_time};
-pub(crate) use crate::scripted::throttle;
-use crate::scripted::{Calls, Scripted};
+pub(crate) use crate::support::options::{no_delay, one_at_a_time};
+pub(crate) use crate::support::scripted::throttle;
+use crate::support::scripted::{Calls, Scripted};
 
 pub(crate) const LIMITS: Limits = Limits::new(4, 100);
 

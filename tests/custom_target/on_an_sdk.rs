@@ -16,7 +16,7 @@ use aws_sdk_sqs::config::{Builder, Config};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::timeout;
 
-use crate::numbers::no_delay;
+use crate::custom_target::numbers::no_delay;
 
 /// Sends numbers to a queue of that name.
 #[derive(Clone)]

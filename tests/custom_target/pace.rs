@@ -14,8 +14,8 @@ use futures::stream;
 use tokio::time::Instant;
 use tracing::Level;
 
-use crate::log::{Log, Logged};
-use crate::numbers::{accept, numbers, throttle};
+use crate::custom_target::numbers::{accept, numbers, throttle};
+use crate::support::log::{Log, Logged};
 
 #[tokio::test(start_paused = true)]
 async fn progress_shows_the_pace_as_long_as_the_options_are_kept() {

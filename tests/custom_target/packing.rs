@@ -9,7 +9,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time, throttle};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time, throttle};
 
 #[tokio::test(start_paused = true)]
 async fn chunks_keep_the_count_and_the_bytes() {

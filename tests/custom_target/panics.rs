@@ -9,7 +9,7 @@ use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions, Invali
 use futures::{StreamExt, stream};
 use tokio::time::timeout;
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time, throttle};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time, throttle};
 
 /// Where a target or a strategy panics.
 #[derive(Clone, Copy, PartialEq, Debug)]

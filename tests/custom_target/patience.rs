@@ -9,8 +9,8 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Reje
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, InvalidEntry, Progress};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
-use crate::scripted::Scripted;
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, throttle};
+use crate::support::scripted::Scripted;
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_is_given_up_when_its_time_is_used_up() {

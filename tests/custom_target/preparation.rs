@@ -8,7 +8,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry};
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, no_delay, one_at_a_time, throttle};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, one_at_a_time, throttle};
 
 /// Takes a second to prepare.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers, throttle};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, throttle};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

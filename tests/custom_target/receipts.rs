@@ -8,8 +8,8 @@ use aws_batch_delivery::targets::{Answer, Fault, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryError, Undelivered};
 use tokio::time::sleep;
 
-use crate::log::Log;
-use crate::numbers::{no_delay, numbers};
+use crate::custom_target::numbers::{no_delay, numbers};
+use crate::support::log::Log;
 
 fn refuse(chunk: &[usize]) -> Answer {
     Answer::Each(vec![Verdict::Refused(Fault::new("no")); chunk.len()])

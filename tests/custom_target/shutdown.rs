@@ -10,7 +10,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Limits};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 use tokio::task::yield_now;
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
 
 /// Signals that a call has arrived, and never answers.
 struct Silent(Sender<()>);

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
+use crate::custom_target::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

@@ -9,7 +9,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection,
 use aws_batch_delivery::{Cause, Delivery, InvalidEntry};
 use tokio::time::{Instant, sleep};
 
-use crate::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
+use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, one_at_a_time};
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_the_target_loses_no_entry_and_is_reported() {

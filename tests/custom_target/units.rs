@@ -10,8 +10,8 @@ use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::numbers::{LIMITS, accept, numbers, throttle};
-use crate::paused::paused;
+use crate::custom_target::numbers::{LIMITS, accept, numbers, throttle};
+use crate::support::paused::paused;
 
 /// Takes numbers that cost as many units as their value, and charges a multiple of that.
 struct Priced {

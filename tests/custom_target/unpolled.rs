@@ -6,7 +6,7 @@ use aws_batch_delivery::{Delivery, DeliveryOptions};
 use futures::FutureExt;
 use tokio::time::{Instant, timeout};
 
-use crate::numbers::{accept, numbers, throttle};
+use crate::custom_target::numbers::{accept, numbers, throttle};
 use aws_batch_delivery::targets::Answer;
 
 /// A delivery that was polled until it waits for the shared strategy.

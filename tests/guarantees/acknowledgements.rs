@@ -4,7 +4,7 @@ use aws_batch_delivery::targets::Acknowledgement;
 use aws_batch_delivery::{Delivery, Disposition};
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 
-use crate::entries::{message, put, with_queue, with_table};
+use crate::guarantees::entries::{message, put, with_queue, with_table};
 
 #[tokio::test(start_paused = true)]
 async fn a_receipt_has_the_ids_of_the_message() {

@@ -1,6 +1,6 @@
 //! Answers of all kinds, and the allowed outcomes of an entry that gets one.
 
-use crate::raw::{Does, Then};
+use crate::guarantees::raw::{Does, Then};
 
 /// The outcome of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

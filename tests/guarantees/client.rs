@@ -21,7 +21,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 
-use crate::entries::{messages, no_delay, puts};
+use crate::guarantees::entries::{messages, no_delay, puts};
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 

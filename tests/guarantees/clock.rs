@@ -16,7 +16,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 
-use crate::entries::{one_at_a_time, put_with, puts, text};
+use crate::guarantees::entries::{one_at_a_time, put_with, puts, text};
 
 /// The time on the client's clock: 21 September 2026, 14:13:20.
 const CLIENT: Duration = Duration::from_secs(1_790_000_000);

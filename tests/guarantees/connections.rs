@@ -6,9 +6,9 @@ use aws_batch_delivery::Delivery;
 use aws_sdk_dynamodb::config::retry::{ReconnectMode, RetryConfig};
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 
-use crate::answers::{answer, everything};
-use crate::entries::{messages, one_at_a_time, puts};
-use crate::raw::Raw;
+use crate::guarantees::answers::{answer, everything};
+use crate::guarantees::entries::{messages, one_at_a_time, puts};
+use crate::guarantees::raw::Raw;
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 

@@ -13,8 +13,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
-use crate::entries::{delete, message, put, put_with};
-use crate::paused::paused;
+use crate::guarantees::entries::{delete, message, put, put_with};
+use crate::support::paused::paused;
 
 /// The faults, the limits of the delivery, and the number of entries.
 #[derive(Debug, Clone)]

@@ -15,9 +15,9 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::retry::ErrorKind;
 
-use crate::answers::{Told, all, everything, html, ok};
-use crate::entries::{message, no_delay, put};
-use crate::raw::{Does, Raw, Then};
+use crate::guarantees::answers::{Told, all, everything, html, ok};
+use crate::guarantees::entries::{message, no_delay, put};
+use crate::guarantees::raw::{Does, Raw, Then};
 
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders";
 
@@ -147,7 +147,10 @@ async fn a_message_in_doubt_keeps_its_place_and_its_id() {
     for odd in [html("403 Forbidden"), html("302 Found"), html("400 Bad Request")] {
         let service = Raw::serving(move |number, body| {
             if body.contains("ContentBasedDeduplication") {
-                return crate::answers::answer("200 OK", r#"{"Attributes":{"ContentBasedDeduplication":"false"}}"#);
+                return crate::guarantees::answers::answer(
+                    "200 OK",
+                    r#"{"Attributes":{"ContentBasedDeduplication":"false"}}"#,
+                );
             }
             // The queue accepts the message, and the answer is odd.
             if number == 1 { odd.clone() } else { everything_for(body) }
@@ -178,7 +181,7 @@ async fn a_message_in_doubt_keeps_its_place_and_its_id() {
 /// The answer that accepts all messages of a call.
 fn everything_for(body: &str) -> Does {
     let count = body.matches("MessageBody").count();
-    crate::answers::answer("200 OK", &everything(count))
+    crate::guarantees::answers::answer("200 OK", &everything(count))
 }
 
 /// The value of a member of a JSON text that has no escapes.

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-pub(crate) use crate::options::{no_delay, one_at_a_time};
+pub(crate) use crate::support::options::{no_delay, one_at_a_time};
 
 /// The round trip, if a test needs one.
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(8);

@@ -6,7 +6,7 @@ use aws_batch_delivery::Delivery;
 use aws_batch_simulator::{Capacity, KeyType, Latency, Simulator, TableOptions};
 use tokio::time::{Instant, advance, sleep};
 
-use crate::entries::{ROUND_TRIP, puts};
+use crate::guarantees::entries::{ROUND_TRIP, puts};
 
 /// Loads a table of 1,000 units/s and freezes the process in the middle. Returns the time that it ran, and how often an entry
 /// was throttled.

@@ -8,7 +8,7 @@ use aws_batch_simulator::{Message, Queue};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;
 
-use crate::entries::with_queue;
+use crate::guarantees::entries::with_queue;
 
 const GROUPS: u32 = 50;
 

@@ -4,7 +4,7 @@ use aws_batch_delivery::{Cause, Delivery};
 use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions};
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::entries::{put, put_with, text};
+use crate::guarantees::entries::{put, put_with, text};
 
 #[tokio::test(start_paused = true)]
 async fn items_that_an_index_cannot_take_cost_no_call() {

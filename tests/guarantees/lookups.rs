@@ -9,8 +9,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::{Instant, sleep};
 
-use crate::entries::{no_delay, put, put_with, with_queue, with_table};
-use crate::odd::{Does, Odd, through};
+use crate::guarantees::entries::{no_delay, put, put_with, with_queue, with_table};
+use crate::support::odd::{Does, Odd, through};
 
 /// Ten versions of each of 200 keys, those of a key at some distance from each other.
 fn versions() -> Vec<WriteRequest> {
@@ -255,7 +255,10 @@ async fn a_standard_queue_that_cannot_be_asked_is_sent_to_after_a_moment() {
         let odd = Odd::new(simulator.http_client(), "GetQueueAttributes", move |_| does);
         let client = through!(aws_sdk_sqs, simulator.sqs_client(), odd.clone());
         let delivery = Delivery::to_sqs(client, queue.url()).options(no_delay());
-        let report = delivery.deliver(crate::entries::messages(200)).await.unwrap();
+        let report = delivery
+            .deliver(crate::guarantees::entries::messages(200))
+            .await
+            .unwrap();
         assert_eq!((report.delivered, odd.calls()), (200, 1));
         assert!(
             report.elapsed < Duration::from_secs(3),

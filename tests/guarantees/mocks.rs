@@ -23,8 +23,8 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 
-use crate::entries::{one_at_a_time, puts, with_table};
-use crate::watching::Watcher;
+use crate::guarantees::entries::{one_at_a_time, puts, with_table};
+use crate::guarantees::watching::Watcher;
 
 /// Has a rule for every call but `DescribeTable`.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use aws_smithy_types::date_time::Format;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::entries::message;
+use crate::guarantees::entries::message;
 
 const URL: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
 

@@ -11,8 +11,8 @@ use aws_batch_simulator::{Faults, InjectedFault, KeyType, Latency, Record, Simul
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::entries::{delete, message, no_delay, put, put_with, text, with_queue, with_table};
-use crate::key_unknown::KeyUnknown;
+use crate::guarantees::entries::{delete, message, no_delay, put, put_with, text, with_queue, with_table};
+use crate::support::key_unknown::KeyUnknown;
 
 fn number(number: impl Into<String>) -> AttributeValue {
     AttributeValue::N(number.into())
@@ -165,7 +165,7 @@ async fn one_poisoned_put_among_five_thousand_is_handed_back_alone() {
     let (simulator, table) = with_table();
     table.poison(|item| item["id"]["S"] == "001234");
     let client = simulator.dynamo_client();
-    let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(5_000), &no_delay())
+    let error = deliver_batch_to_dynamo(&client, "orders", crate::guarantees::entries::puts(5_000), &no_delay())
         .await
         .unwrap_err();
     assert_eq!((error.report.delivered, table.len()), (4_999, 4_999));

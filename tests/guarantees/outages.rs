@@ -7,7 +7,7 @@ use aws_batch_simulator::{Capacity, KeyType, Latency, QueueOptions, Simulator, T
 use futures::future::join_all;
 use tokio::time::Instant;
 
-use crate::entries::{ROUND_TRIP, message, puts};
+use crate::guarantees::entries::{ROUND_TRIP, message, puts};
 
 /// How long one attempt may take in these tests.
 const ATTEMPT: Duration = Duration::from_secs(30);

@@ -7,9 +7,9 @@ use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tracing::Level;
 
-use crate::entries::{ROUND_TRIP, delete, no_delay, put, put_with, with_queue, with_table};
-use crate::log::Log;
-use crate::odd::{Does, Odd, through};
+use crate::guarantees::entries::{ROUND_TRIP, delete, no_delay, put, put_with, with_queue, with_table};
+use crate::support::log::Log;
+use crate::support::odd::{Does, Odd, through};
 
 fn denied(_: usize) -> Does {
     Does::Fails(400, "AccessDeniedException")
@@ -102,7 +102,7 @@ async fn without_the_key_one_call_at_a_time_is_made_and_it_is_full() {
     let report = deliver_batch_to_dynamo(
         &client,
         "orders",
-        crate::entries::puts(2_000),
+        crate::guarantees::entries::puts(2_000),
         &DeliveryOptions::default(),
     )
     .await
@@ -175,7 +175,7 @@ async fn a_call_that_every_table_write_is_refused_for_stops_the_delivery() {
     let (simulator, table) = with_table();
     table.poison(|_| true);
     let client = without_describe_table(&simulator);
-    let error = deliver_batch_to_dynamo(&client, "orders", crate::entries::puts(30_000), &no_delay())
+    let error = deliver_batch_to_dynamo(&client, "orders", crate::guarantees::entries::puts(30_000), &no_delay())
         .await
         .unwrap_err();
     assert_eq!(error.undelivered().len(), 30_000);

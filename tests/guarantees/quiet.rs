@@ -9,8 +9,8 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_default;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use crate::entries::{no_delay, put, puts, with_table};
-use crate::log::Log;
+use crate::guarantees::entries::{no_delay, put, puts, with_table};
+use crate::support::log::Log;
 
 /// Counts the events of all crates, and keeps the targets of errors.
 #[derive(Clone, Default)]

@@ -9,7 +9,9 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::entries::{delete, message, messages, no_delay, one_at_a_time, put, puts, with_queue, with_table};
+use crate::guarantees::entries::{
+    delete, message, messages, no_delay, one_at_a_time, put, puts, with_queue, with_table,
+};
 
 /// The entries of a call, independent of their order.
 fn sent_in(records: &[Record], call: u64) -> Vec<(Action, String)> {

@@ -9,8 +9,8 @@ use futures::{StreamExt, stream};
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::entries::{ROUND_TRIP, no_delay, put_with, with_table};
-use crate::paused::paused;
+use crate::guarantees::entries::{ROUND_TRIP, no_delay, put_with, with_table};
+use crate::support::paused::paused;
 
 const WRITES: u64 = 400;
 

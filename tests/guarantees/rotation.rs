@@ -19,8 +19,8 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::date_time::Format;
 use tokio::time::{Instant, sleep};
 
-use crate::entries::{no_delay, put, puts};
-use crate::log::Log;
+use crate::guarantees::entries::{no_delay, put, puts};
+use crate::support::log::Log;
 
 /// Accepts the access key of this moment, and refuses all others with this code.
 #[derive(Debug, Clone)]

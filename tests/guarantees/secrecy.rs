@@ -12,8 +12,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;
 
-use crate::entries::{message, no_delay, put, put_with, with_queue, with_table};
-use crate::log::Log;
+use crate::guarantees::entries::{message, no_delay, put, put_with, with_queue, with_table};
+use crate::support::log::Log;
 
 const SECRET: &str = "hunter2";
 

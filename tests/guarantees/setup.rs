@@ -16,9 +16,9 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::Instant;
 
-use crate::answers::ok;
-use crate::entries::{ROUND_TRIP, no_delay, put, puts, with_table};
-use crate::raw::{Does, Raw, Refusing, Then};
+use crate::guarantees::answers::ok;
+use crate::guarantees::entries::{ROUND_TRIP, no_delay, put, puts, with_table};
+use crate::guarantees::raw::{Does, Raw, Refusing, Then};
 
 fn credentials() -> Credentials {
     Credentials::new("key", "secret", None, None, "test")

@@ -8,7 +8,7 @@ use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo};
 use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, Simulator, TableOptions};
 use tokio::task::JoinSet;
 
-use crate::entries::{put, puts, with_table};
+use crate::guarantees::entries::{put, puts, with_table};
 
 const WORKERS: usize = 64;
 

@@ -9,7 +9,7 @@ use aws_batch_delivery::{DeliveryOptions, InvalidEntry};
 
 use aws_batch_simulator::{QueueOptions, Simulator};
 
-use crate::entries::{message, no_delay};
+use crate::guarantees::entries::{message, no_delay};
 
 /// Takes calls of at most `limit` bytes; what it says of larger ones is this.
 struct Proxied {

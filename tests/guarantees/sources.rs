@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 use tokio::time::Instant;
 
-use crate::entries::{no_delay, put, put_with, puts, with_queue, with_table};
+use crate::guarantees::entries::{no_delay, put, put_with, puts, with_queue, with_table};
 
 fn assert_says_nothing_twice(error: &(dyn Error + 'static)) {
     let chain: Vec<_> = successors(Some(error), |&error| error.source()).collect();
@@ -147,7 +147,10 @@ async fn the_message_of_the_service_is_told_on_request_only() {
     let (simulator, queue) = with_queue("orders");
     queue.script([InjectedFault::failed(1, "InvalidMessageContents", true)]);
     let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(no_delay());
-    let error = delivery.deliver(crate::entries::messages(1)).await.unwrap_err();
+    let error = delivery
+        .deliver(crate::guarantees::entries::messages(1))
+        .await
+        .unwrap_err();
     let Cause::Refused(fault) = &error.undelivered()[0].cause else {
         panic!("{error}");
     };

@@ -5,9 +5,9 @@ use aws_batch_delivery::{Delivery, deliver_batch_to_dynamo, deliver_batch_to_sqs
 use aws_batch_simulator::InjectedFault;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::entries::{messages, one_at_a_time, puts, with_queue, with_table};
-use crate::log::{Log, Traced};
-use crate::throttling::overload;
+use crate::guarantees::entries::{messages, one_at_a_time, puts, with_queue, with_table};
+use crate::guarantees::throttling::overload;
+use crate::support::log::{Log, Traced};
 
 const REASON: &str = "IndexWriteProvisionedThroughputExceeded on table/orders/index/by_customer";
 const CODE: &str = "ProvisionedThroughputExceededException";

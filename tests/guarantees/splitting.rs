@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
-use crate::entries::{message, messages, put, put_of_size, put_with, puts, with_queue, with_table};
+use crate::guarantees::entries::{message, messages, put, put_of_size, put_with, puts, with_queue, with_table};
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_and_one_puts_take_five_calls() {

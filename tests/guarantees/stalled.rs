@@ -11,9 +11,9 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
 use tokio::time::Instant;
 use tracing::Level;
 
-use crate::entries::{messages, puts};
-use crate::log::Log;
-use crate::raw::Refusing;
+use crate::guarantees::entries::{messages, puts};
+use crate::guarantees::raw::Refusing;
+use crate::support::log::Log;
 
 fn credentials() -> Credentials {
     Credentials::new("key", "secret", None, None, "test")

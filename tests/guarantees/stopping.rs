@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use aws_batch_simulator::InjectedFault;
 
-use crate::entries::{ROUND_TRIP, no_delay, puts, with_table};
+use crate::guarantees::entries::{ROUND_TRIP, no_delay, puts, with_table};
 
 const GRACE: Duration = Duration::from_millis(500);
 

@@ -4,7 +4,7 @@ use aws_batch_delivery::targets::dynamo::TableWrite;
 use aws_batch_delivery::{Cause, Delivery};
 use aws_batch_simulator::{InjectedFault, KeyType, Simulator, TableOptions};
 
-use crate::entries::{delete, no_delay, one_at_a_time, put, puts};
+use crate::guarantees::entries::{delete, no_delay, one_at_a_time, put, puts};
 
 #[tokio::test(start_paused = true)]
 async fn calls_mix_tables_and_leftovers_return_to_their_own() {

@@ -8,8 +8,8 @@ use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions, Throug
 use aws_sdk_dynamodb::types::WriteRequest;
 use tokio::time::sleep;
 
-use crate::entries::{one_at_a_time, put_with, text};
-use crate::log::Log;
+use crate::guarantees::entries::{one_at_a_time, put_with, text};
+use crate::support::log::Log;
 
 const REASON: &str = "IndexWriteProvisionedThroughputExceeded";
 const RESOURCE: &str = "table/orders/index/by_customer";

@@ -8,7 +8,7 @@ use aws_batch_simulator::{
 };
 use tokio::time::Instant;
 
-use crate::entries::puts;
+use crate::guarantees::entries::puts;
 
 /// The round trip to a table that is far away.
 const FAR: Duration = Duration::from_millis(80);

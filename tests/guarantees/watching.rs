@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemInput;
 use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchInput;
 
-use crate::entries::{messages, no_delay, puts, with_queue, with_table};
+use crate::guarantees::entries::{messages, no_delay, puts, with_queue, with_table};
 
 /// Counts the entries of each call that it sees.
 #[derive(Debug, Clone, Default)]

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::Modules;
+use super::source::Modules;
 
 /// Which modules each module imports from.
 pub(crate) type Graph = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn graph(modules: &Modules) -> Graph {
-    let edges = |(path, module): (&String, &crate::source::Module)| {
+    let edges = |(path, module): (&String, &super::source::Module)| {
         let imported = module.imports.iter().filter_map(|import| origin(modules, import));
         (path.clone(), imported.filter(|origin| origin != path).collect())
     };

@@ -6,7 +6,7 @@ use std::error::Error;
 use aws_batch_delivery::DeliveryError;
 use aws_batch_delivery::targets::{Answer, Fault, Limits, Verdict};
 
-use crate::scripted::{Calls, Scripted, throttle};
+use crate::support::scripted::{Calls, Scripted, throttle};
 
 /// Entries in a call, as many as `BatchWriteItem` takes.
 pub(crate) const ENTRIES: usize = 25;

@@ -9,10 +9,10 @@ use aws_batch_delivery::{Cause, Delivery, DeliveryError, DeliveryOptions};
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::all_or_nothing::{ENTRIES, allowed, handed_back};
-use crate::options::no_delay;
-use crate::paused::paused;
-use crate::scripted::{Calls, Scripted};
+use crate::isolation::all_or_nothing::{ENTRIES, allowed, handed_back};
+use crate::support::options::no_delay;
+use crate::support::paused::paused;
+use crate::support::scripted::{Calls, Scripted};
 
 /// Disputes calls with a denied entry, and all calls that are answered within some time from now on.
 fn disputing(denied: impl IntoIterator<Item = usize>, outage: Range<Duration>) -> (Scripted, Calls) {

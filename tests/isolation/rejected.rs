@@ -6,8 +6,8 @@ use aws_batch_delivery::targets::{Answer, Lane};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use tokio::time::Instant;
 
-use crate::all_or_nothing::{ENTRIES, all_or_nothing, handed_back, no_fault, with_throttled};
-use crate::scripted::{ROUND_TRIP, throttle};
+use crate::isolation::all_or_nothing::{ENTRIES, all_or_nothing, handed_back, no_fault, with_throttled};
+use crate::support::scripted::{ROUND_TRIP, throttle};
 
 /// Delays far longer than the rest of the delivery takes.
 fn long_delays() -> DeliveryOptions {

@@ -11,10 +11,10 @@ use proptest::collection::hash_set;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
-use crate::options::{no_delay, one_at_a_time};
-use crate::paused::paused;
-use crate::scripted::throttle;
+use crate::isolation::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
+use crate::support::options::{no_delay, one_at_a_time};
+use crate::support::paused::paused;
+use crate::support::scripted::throttle;
 
 #[tokio::test(start_paused = true)]
 async fn one_poisoned_entry_among_five_thousand_is_handed_back_alone() {

@@ -4,9 +4,9 @@ use aws_batch_delivery::targets::Lane;
 use aws_batch_delivery::{Cause, Delivery};
 use proptest::prelude::*;
 
-use crate::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
-use crate::options::{no_delay, one_at_a_time};
-use crate::paused::paused;
+use crate::isolation::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
+use crate::support::options::{no_delay, one_at_a_time};
+use crate::support::paused::paused;
 
 /// Entries refused alone, in a row, after which each goes alone.
 const REFUSED_BEFORE_SINGLE: u64 = 8;

@@ -8,8 +8,8 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::meters::meters;
-use crate::{message, puts, simulator, with_queue, with_table};
+use crate::metrics::meters::meters;
+use crate::metrics::{message, puts, simulator, with_queue, with_table};
 
 const UNDELIVERED: &str = "aws_batch_delivery.entries.undelivered";
 const CODE: &str = "ProvisionedThroughputExceededException";

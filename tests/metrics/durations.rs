@@ -7,8 +7,8 @@ use aws_batch_simulator::{InjectedFault, Latency};
 use futures::future::join_all;
 use tokio::time::sleep;
 
-use crate::meters::meters;
-use crate::{message, puts, with_queue, with_table};
+use crate::metrics::meters::meters;
+use crate::metrics::{message, puts, with_queue, with_table};
 
 const ENTRY_DURATION: &str = "aws_batch_delivery.entry.duration";
 

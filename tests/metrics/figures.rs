@@ -10,8 +10,8 @@ use aws_batch_delivery::{
 use aws_batch_simulator::{Capacity, IndexOptions, InjectedFault, KeyType, TableOptions, Throughput};
 use tokio::time::{sleep, timeout};
 
-use crate::meters::meters;
-use crate::{message, put, puts, simulator, with_queue, with_table};
+use crate::metrics::meters::meters;
+use crate::metrics::{message, put, puts, simulator, with_queue, with_table};
 
 const DELIVERED: &str = "aws_batch_delivery.entries.delivered";
 const UNDELIVERED: &str = "aws_batch_delivery.entries.undelivered";

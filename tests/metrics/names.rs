@@ -9,8 +9,8 @@ use aws_batch_delivery::{DeliveryOptions, deliver_batch_to_dynamo, deliver_batch
 use aws_batch_simulator::{Capacity, InjectedFault};
 use tokio::time::Instant;
 
-use crate::meters::meters;
-use crate::{message, put, with_queue, with_table};
+use crate::metrics::meters::meters;
+use crate::metrics::{message, put, with_queue, with_table};
 
 #[tokio::test(start_paused = true)]
 async fn the_instruments_are_those_of_the_documentation() {

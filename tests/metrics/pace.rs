@@ -7,8 +7,8 @@ use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_batch_simulator::{Capacity, KeyType, TableOptions};
 use tokio::time::sleep;
 
-use crate::meters::meters;
-use crate::{puts, simulator};
+use crate::metrics::meters::meters;
+use crate::metrics::{puts, simulator};
 
 const STATE: &str = "aws_batch_delivery.pace.state";
 const STATES: [&str; 5] = ["searching", "draining", "steady", "probing", "outage"];

@@ -6,8 +6,8 @@ use aws_batch_delivery::DeliveryError;
 use aws_batch_simulator::{Faults, InjectedFault, QueueOptions};
 use proptest::prelude::*;
 
-use crate::entries::{Services, key, mixed, one_at_a_time};
-use crate::paused::paused;
+use crate::offload::entries::{Services, key, mixed, one_at_a_time};
+use crate::support::paused::paused;
 
 fn fault() -> impl Strategy<Value = InjectedFault> {
     prop_oneof![

@@ -9,7 +9,7 @@ use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::Value;
 
-pub(crate) use crate::options::one_at_a_time;
+pub(crate) use crate::support::options::one_at_a_time;
 
 /// The round trip of every call.
 const ROUND_TRIP: Duration = Duration::from_millis(8);

@@ -6,8 +6,8 @@ use aws_batch_simulator::{InjectedFault, QueueOptions};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
-use crate::entries::{Services, large, message, mixed_body, one_at_a_time};
-use crate::paused::paused;
+use crate::offload::entries::{Services, large, message, mixed_body, one_at_a_time};
+use crate::support::paused::paused;
 
 fn in_group(body: String, group: &impl ToString) -> SendMessageBatchRequestEntry {
     let mut entry = message(body);

@@ -6,7 +6,7 @@ use aws_batch_delivery::targets::sqs::{MAX_MESSAGE_BYTES, Offload, SqsQueue};
 use aws_batch_delivery::{Cause, Delivery};
 use aws_sdk_sqs::types::MessageAttributeValue;
 
-use crate::entries::{Services, key, large, message, mixed, mixed_body, one_at_a_time, small};
+use crate::offload::entries::{Services, key, large, message, mixed, mixed_body, one_at_a_time, small};
 
 #[tokio::test(start_paused = true)]
 async fn large_messages_arrive_as_pointers_and_small_ones_as_they_are() {

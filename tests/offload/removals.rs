@@ -9,7 +9,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::entries::{Services, key, large, message, mixed, one_at_a_time};
+use crate::offload::entries::{Services, key, large, message, mixed, one_at_a_time};
 
 #[tokio::test(start_paused = true)]
 async fn the_object_of_a_refused_message_is_removed_and_the_message_comes_back_as_it_was() {

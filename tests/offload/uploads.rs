@@ -16,7 +16,7 @@ use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::put_object::PutObjectError;
 use tokio::time::{Instant, timeout};
 
-use crate::entries::{Services, THRESHOLD, key, large, message, mixed, mixed_body, one_at_a_time};
+use crate::offload::entries::{Services, THRESHOLD, key, large, message, mixed, mixed_body, one_at_a_time};
 
 fn bodies(count: usize) -> Vec<String> {
     (0..count).map(mixed_body).collect()

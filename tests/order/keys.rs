@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::BehaviorVersion;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 
-use crate::service::options;
+use crate::order::service::options;
 
 /// The versions of each call.
 type Calls = Arc<Mutex<Vec<Vec<String>>>>;

@@ -8,7 +8,9 @@ use aws_batch_delivery::targets::{Answer, Fault, Verdict};
 use aws_batch_delivery::{Delivery, Progress};
 use tokio::time::Instant;
 
-use crate::service::{Fate, Order, Service, Write, accepted, numbers, options, throttled, throttling_once, writes};
+use crate::order::service::{
+    Fate, Order, Service, Write, accepted, numbers, options, throttled, throttling_once, writes,
+};
 
 #[tokio::test(start_paused = true)]
 async fn the_same_key_twice_goes_in_two_calls_in_input_order() {

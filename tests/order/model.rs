@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use aws_batch_delivery::{Cause, Delivery, Undelivered};
 use proptest::prelude::*;
 
-use crate::scenario::{Input, Scenario, any_scenario};
-use crate::service::{Order, Seen, Write};
+use crate::order::scenario::{Input, Scenario, any_scenario};
+use crate::order::service::{Order, Seen, Write};
 
 /// Delivers a random input with random faults, and compares the result with a sequential delivery.
 fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {

@@ -14,8 +14,8 @@ use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::paused::paused;
-use crate::service::{Fate, Order, Service, Write, refused, throttled, writes};
+use crate::order::service::{Fate, Order, Service, Write, refused, throttled, writes};
+use crate::support::paused::paused;
 
 /// Bytes of a call, and so the most that an entry may have.
 pub(crate) const CALL_BYTES: usize = 1_000;

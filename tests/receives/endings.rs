@@ -10,7 +10,7 @@ use futures::StreamExt;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::filled;
+use crate::receives::filled;
 
 /// How many messages are settled before the error, and the error. Nothing follows it.
 async fn ended(mut messages: ReceivedMessages) -> (usize, ReceiveError) {

@@ -9,7 +9,7 @@ use aws_sdk_sqs::types::{MessageSystemAttributeName, SendMessageBatchRequestEntr
 use futures::{FutureExt, StreamExt};
 use tokio::time::advance;
 
-use crate::{filled_in_order, group, number};
+use crate::receives::{filled_in_order, group, number};
 
 #[tokio::test(start_paused = true)]
 async fn the_next_message_of_a_group_is_handed_out_when_the_one_before_was_settled() {

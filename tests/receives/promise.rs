@@ -10,8 +10,8 @@ use futures::StreamExt;
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::paused::paused;
-use crate::{filled, filled_in_order, number};
+use crate::receives::{filled, filled_in_order, number};
+use crate::support::paused::paused;
 
 const MESSAGES: usize = 60;
 const GROUPS: usize = 4;

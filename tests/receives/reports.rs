@@ -8,7 +8,7 @@ use aws_batch_simulator::Simulator;
 use futures::{FutureExt, StreamExt};
 use tokio::time::sleep;
 
-use crate::{filled, filled_in_order, message, number};
+use crate::receives::{filled, filled_in_order, message, number};
 
 /// awspring/spring-cloud-aws#137: messages that were received at a shutdown stay in flight until their visibility timeout is over.
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use aws_batch_simulator::{InjectedFault, Simulator};
 use futures::StreamExt;
 use tokio::time::{sleep, timeout};
 
-use crate::{filled, filled_in_order, number};
+use crate::receives::{filled, filled_in_order, number};
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_kept_hidden_while_its_ticket_exists_and_calls_are_throttled() {

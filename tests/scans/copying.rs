@@ -4,7 +4,7 @@ use aws_batch_delivery::sources::Scan;
 use aws_batch_delivery::{Delivery, DeliveryOptions, Progress};
 use aws_batch_simulator::{Capacity, Faults, InjectedFault, Simulator};
 
-use crate::{by_id, filled, put_item};
+use crate::scans::{by_id, filled, put_item};
 
 #[tokio::test(start_paused = true)]
 async fn a_table_is_copied_at_the_paces_of_both() {

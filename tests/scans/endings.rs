@@ -10,7 +10,7 @@ use futures::StreamExt;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{by_id, filled};
+use crate::scans::{by_id, filled};
 
 /// How many items are returned before the error, and the error. Nothing follows it.
 async fn ended(scan: Scan) -> (usize, ScanError) {

@@ -8,7 +8,7 @@ use aws_batch_simulator::{Capacity, Latency, Simulator, Statistics, Table};
 use futures::StreamExt;
 use tokio::time::Instant;
 
-use crate::{by_id, filled, id};
+use crate::scans::{by_id, filled, id};
 
 /// The counts of a scan, and how long it took.
 async fn scan(simulator: &Simulator, films: &Table, scan: Scan) -> (Statistics, Duration) {

@@ -12,8 +12,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use crate::paused::paused;
-use crate::{by_id, delete, filled, id, item, put_item};
+use crate::scans::{by_id, delete, filled, id, item, put_item};
+use crate::support::paused::paused;
 
 /// How many cases a property has, unless the environment asks for more.
 fn cases() -> u32 {

@@ -7,7 +7,7 @@ use aws_batch_simulator::{Capacity, Simulator};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::{StreamExt, TryStreamExt};
 
-use crate::{by_id, delete, filled, id};
+use crate::scans::{by_id, delete, filled, id};
 
 /// A scan with far more segments than items returned nothing: <https://github.com/boto/boto3/issues/3020>.
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,8 @@ use aws_batch_delivery::{Delivery, Values};
 use aws_batch_simulator::{InjectedFault, Queue, QueueOptions, Simulator};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
-use crate::orders::Line;
-use crate::queue;
+use crate::typed::orders::Line;
+use crate::typed::queue;
 
 #[tokio::test(start_paused = true)]
 async fn texts_and_json_become_the_bodies_of_messages() {
@@ -24,7 +24,7 @@ async fn texts_and_json_become_the_bodies_of_messages() {
     let error = delivery.texts().deliver(["", "c"].map(String::from)).await.unwrap_err();
     assert_eq!((&**error.undelivered()[0].entry, bodies(&queue).len()), ("", 3));
 
-    let (queue, delivery) = crate::queue();
+    let (queue, delivery) = crate::typed::queue();
     let lines = [Line::Gift, Line::Article { number: 7, count: 2 }];
     delivery.json().deliver(lines.clone()).await.unwrap();
     let read: Vec<Line> = bodies(&queue)

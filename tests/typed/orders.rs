@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::paused::paused;
-use crate::shop;
+use crate::support::paused::paused;
+use crate::typed::shop;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Order {

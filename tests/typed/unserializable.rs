@@ -1,5 +1,6 @@
 //! Values that cannot be converted into entries.
 
+use std::any::type_name;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::future::pending;
@@ -18,7 +19,7 @@ use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::shop;
+use crate::typed::shop;
 
 /// Serializes unless its number is odd.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,9 +54,10 @@ fn assert_picked(error: &DeliveryError<Picky>, count: u64) {
     assert_eq!(
         error.to_string(),
         format!(
-            "{} of {count} entries were not delivered: {} × not sent: typed::unserializable::Picky could not be converted into an entry",
+            "{} of {count} entries were not delivered: {} × not sent: {} could not be converted into an entry",
             odd.len(),
-            odd.len()
+            odd.len(),
+            type_name::<Picky>()
         )
     );
     let Cause::Invalid(invalid @ InvalidEntry::Unconvertible { .. }) = &error.undelivered()[0].cause else {

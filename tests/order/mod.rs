@@ -3,7 +3,5 @@
 mod keys;
 mod lanes;
 mod model;
-#[path = "../support/paused.rs"]
-mod paused;
 mod scenario;
 mod service;

@@ -4,8 +4,6 @@
 
 mod messages;
 mod orders;
-#[path = "../support/paused.rs"]
-mod paused;
 mod unserializable;
 
 use std::time::Duration;

@@ -13,24 +13,16 @@ mod held_by_concurrency;
 mod hot_key_model;
 mod hot_keys;
 mod keyed;
-#[path = "../support/log.rs"]
-mod log;
 mod named_waits;
 mod numbers;
 mod on_an_sdk;
-#[path = "../support/options.rs"]
-mod options;
 mod pace;
 mod packing;
 mod panics;
 mod patience;
-#[path = "../support/paused.rs"]
-mod paused;
 mod preparation;
 mod producer;
 mod receipts;
-#[path = "../support/scripted.rs"]
-mod scripted;
 mod shutdown;
 mod streams;
 mod unanswered;

@@ -2,8 +2,6 @@
 
 mod endings;
 mod order;
-#[path = "../support/paused.rs"]
-mod paused;
 mod promise;
 mod reports;
 mod visibility;

@@ -2,12 +2,6 @@
 
 mod all_or_nothing;
 mod disputes;
-#[path = "../support/options.rs"]
-mod options;
-#[path = "../support/paused.rs"]
-mod paused;
 mod rejected;
-#[path = "../support/scripted.rs"]
-mod scripted;
 mod search;
 mod shared_reason;

@@ -12,21 +12,11 @@ mod entries;
 mod frozen;
 mod groups;
 mod index_keys;
-#[path = "../support/key_unknown.rs"]
-mod key_unknown;
-#[path = "../support/log.rs"]
-mod log;
 mod lookups;
 mod mocks;
 mod named_waits;
-#[path = "../support/odd.rs"]
-mod odd;
-#[path = "../support/options.rs"]
-mod options;
 mod order;
 mod outages;
-#[path = "../support/paused.rs"]
-mod paused;
 mod permission;
 mod quiet;
 mod raw;

@@ -4,10 +4,6 @@
 mod conservation;
 mod entries;
 mod fifo;
-#[path = "../support/options.rs"]
-mod options;
-#[path = "../support/paused.rs"]
-mod paused;
 mod pointers;
 mod removals;
 mod uploads;

@@ -3,16 +3,12 @@
 //!
 //! `cargo bench --bench chaos -- --seeds 17..18` runs a single mix again; the bench has more of them.
 
-#[path = "../support/chaos/mod.rs"]
-#[expect(dead_code, reason = "other tests have single writes and transactions")]
-mod chaos;
-
 mod comparison;
 
 use std::ops::Range;
 
-use chaos::mix::Mix;
-use chaos::tally::Tally;
+use crate::support::chaos::mix::Mix;
+use crate::support::chaos::tally::Tally;
 
 /// The seeds of the mixes.
 const SEEDS: Range<u64> = 0..30;

@@ -3,8 +3,6 @@
 mod copying;
 mod endings;
 mod pace;
-#[path = "../support/paused.rs"]
-mod paused;
 mod promise;
 mod reports;
 

@@ -1,0 +1,15 @@
+//! What the library promises, against the simulator or a scripted target, on tokio's paused clock.
+//!
+//! One binary, because each more takes as long to build and link as all the code of a folder.
+
+mod answers;
+mod conformance;
+mod custom_target;
+mod guarantees;
+mod isolation;
+mod offload;
+mod order;
+mod receives;
+mod scans;
+mod support;
+mod typed;

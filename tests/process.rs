@@ -1,0 +1,9 @@
+//! What takes a process of its own: sockets under load, and the telemetry provider that all deliveries of a process share.
+
+mod chaos;
+mod metrics;
+
+mod support {
+    #[expect(dead_code, reason = "other tests have single writes and transactions")]
+    pub(crate) mod chaos;
+}

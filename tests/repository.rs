@@ -1,0 +1,5 @@
+//! What the files of the repository promise each other.
+
+mod imports;
+mod links;
+mod releases;

@@ -1,0 +1,8 @@
+//! What several tests need.
+
+pub(crate) mod key_unknown;
+pub(crate) mod log;
+pub(crate) mod odd;
+pub(crate) mod options;
+pub(crate) mod paused;
+pub(crate) mod scripted;
