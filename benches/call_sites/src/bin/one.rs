@@ -1,0 +1,3 @@
+//! One call of `deliver`.
+
+call_sites::deliver!(0);
