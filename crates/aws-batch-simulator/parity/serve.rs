@@ -7,8 +7,8 @@ use std::io::{BufRead, stdin};
 use std::time::Duration;
 
 use aws_batch_simulator::{
-    Capacity, IndexOptions, KeyType, QueueOptions, Simulator, Stream, StreamOptions, StreamRecord, TableOptions, Value,
-    json,
+    Capacity, IndexOptions, KeyType, OnDemand, QueueOptions, Simulator, Stream, StreamOptions, StreamRecord,
+    TableOptions, Throughput, Value, json,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -90,6 +90,9 @@ fn create_table(simulator: &Simulator, request: &Value) -> Option<()> {
             _ => return None,
         };
         options = options.index(index["IndexName"].as_str()?, of_index);
+    }
+    if request["BillingMode"] == "PAY_PER_REQUEST" {
+        options = options.throughput(Throughput::on_demand(OnDemand::default()));
     }
     simulator.table(request["TableName"].as_str()?, options);
     Some(())

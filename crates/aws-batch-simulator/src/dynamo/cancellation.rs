@@ -22,10 +22,15 @@ pub(super) fn canceled(reasons: Vec<Value>) -> Refusal {
         .with("CancellationReasons", Value::Array(reasons))
 }
 
+/// Of an action that is not what canceled the transaction.
+pub(super) fn no_reason() -> Value {
+    json!({"Code": "None"})
+}
+
 /// The reason of an action. `item` is the item of an action whose condition is false, if the action asks for it.
 pub(super) fn reason(table: &Table, verdict: &Verdict, problem: Option<&Refusal>, item: Option<Value>) -> Value {
     match verdict {
-        Verdict::Accepted | Verdict::Omitted { .. } | Verdict::Canceled => json!({"Code": "None"}),
+        Verdict::Accepted | Verdict::Omitted { .. } | Verdict::Canceled => no_reason(),
         Verdict::ConditionFailed => {
             let mut reason = json!({"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"});
             if let Some(item) = item {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::change::{Change, Kind};
-use super::evaluation::{Evaluation, Failure, Setting};
+use super::evaluation::{self, Evaluation, Failure, Setting};
 use super::items::units_of;
 use super::stored::stored;
 use super::table::{State, Table};
@@ -102,9 +102,9 @@ impl State {
     ) -> Result<Prepared, Failure> {
         let old = self.items.text(&change.key);
         let text = old.map(|(text, _)| text);
-        let evaluation = self.evaluator.evaluate(table.schema(), change, text, setting)?;
+        let evaluation = evaluation::evaluate(table.schema(), change, text, setting)?;
         if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == Kind::Update) {
-            check_updated(table, change, &write.entry).map_err(Failure::Item)?;
+            check_updated(table, &write.entry).map_err(Failure::Item)?;
         }
         let old_size = old.map_or(0, |(_, size)| size);
         let size = old_size.max(evaluation.write.as_ref().map_or(0, |write| write.size));
@@ -139,17 +139,10 @@ impl State {
     }
 }
 
-/// Checks an updated item: its key is the same, and it fits the indexes.
-fn check_updated(table: &Table, change: &Change, item: &Value) -> Result<(), Refusal> {
-    let (Some(item), Some(key)) = (item.as_object(), change.attributes()) else {
-        return Ok(());
-    };
-    for (name, _) in table.schema().attributes() {
-        if item.get(name) != key.get(name) && table.schema().key_of_item(item).ok().as_ref() != Some(&change.key) {
-            return Err(Refusal::validation(format!(
-                "One or more parameter values were invalid: Cannot update attribute {name}. This attribute is part of the key"
-            )));
-        }
-    }
-    table.indexes().iter().try_for_each(|index| index.check(item))
+/// Checks that an updated item fits the indexes.
+fn check_updated(table: &Table, item: &Value) -> Result<(), Refusal> {
+    let item = item.as_object();
+    item.map_or(Ok(()), |item| {
+        table.indexes().iter().try_for_each(|index| index.check(item))
+    })
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::change::{CAPACITY, one_of, problem_of_enum};
 use super::consumed::read_units;
-use super::evaluation::Failure;
+use super::expressions::Selection;
 use super::request::{Part, find, requests};
 use super::table::Table;
 use super::tables::Tables;
@@ -68,6 +68,7 @@ impl Table {
 struct Keys {
     of_items: Vec<Value>,
     is_consistent: bool,
+    selection: Selection,
     /// The other members of the request, which are returned with unprocessed keys.
     more: Value,
 }
@@ -122,13 +123,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Res
             bytes += size;
             processed += 1;
             units += cost.demand.units;
-            if let Some(item) = item {
-                items.extend(
-                    table
-                        .project(&keys.more, key, Some(item))
-                        .map_err(Failure::into_refusal)?,
-                );
-            }
+            items.extend(item.and_then(|item| keys.selection.select(item)));
         }
         if !left.is_empty() {
             let mut rest = keys.more;
@@ -210,6 +205,7 @@ fn keys(mut request: Value) -> Result<Keys, Refusal> {
     };
     Ok(Keys {
         of_items,
+        selection: Selection::of_items(&request)?,
         is_consistent: request["ConsistentRead"] == Value::Bool(true),
         more: request,
     })
@@ -221,15 +217,11 @@ fn parts(lists: Vec<(String, Keys)>, tables: Vec<Table>) -> Result<Vec<Part<Keys
     let parts = with_tables.map(|((name, entries), table)| {
         let mut distinct = HashSet::with_capacity(entries.of_items.len());
         for key in &entries.of_items {
-            let attributes = key.as_object().ok_or_else(unexpected)?;
-            if !distinct.insert(table.schema().key_alone(attributes)?) {
+            table.schema().key_alone(key.as_object().ok_or_else(unexpected)?)?;
+            // As texts: a number that is written in two ways is read twice.
+            if !distinct.insert(table.schema().project(key).to_string()) {
                 return Err(Refusal::validation("Provided list of item keys contains duplicates"));
             }
-        }
-        // A projection is checked even if there are no items.
-        if let Some(key) = entries.of_items.first() {
-            let projected = table.project(&entries.more, key, None);
-            projected.map_err(Failure::into_refusal)?;
         }
         Ok(Part { name, table, entries })
     });
@@ -259,6 +251,7 @@ pub(super) fn get_item(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
     let found = tables.of_request(body);
     let capacity = one_of(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?;
     check_item(attributes, Wording::Plain)?;
+    let selection = Selection::of_items(body)?;
     let table = found?;
     table.schema().key_alone(attributes)?;
     let item = table.item(key);
@@ -267,7 +260,7 @@ pub(super) fn get_item(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
         body["ConsistentRead"] == Value::Bool(true),
     );
     let mut answer = json!({});
-    if let Some(item) = table.project(body, key, item).map_err(Failure::into_refusal)? {
+    if let Some(item) = item.and_then(|item| selection.select(item)) {
         answer["Item"] = item;
     }
     if let Some("TOTAL" | "INDEXES") = capacity {

@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeInclusive};
 
 use serde_json::{Map, Value};
 
-use super::key::place_of_key;
+use super::key::Rank;
 use super::stored::stored;
 
 /// A write unit is for each started kilobyte.
@@ -39,19 +39,9 @@ impl Write {
 /// while others are written or deleted.
 #[derive(Default)]
 pub(super) struct Items {
-    stored: BTreeMap<(u64, Box<str>), Stored>,
+    stored: BTreeMap<Rank, Stored>,
     /// Of all items together.
     bytes: usize,
-}
-
-/// Some of the items, one after the other.
-#[derive(Debug)]
-pub(super) struct Page {
-    pub(super) items: Vec<Value>,
-    /// Bytes of the items.
-    pub(super) bytes: usize,
-    /// Whether there may be more items.
-    pub(super) has_more: bool,
 }
 
 /// Text takes a tenth of the memory that the parsed item takes.
@@ -70,17 +60,19 @@ impl Items {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Value> {
-        self.stored.get(&ranked(key)).map(Stored::parse)
+        self.stored.get(&Rank::of(key)).map(Stored::parse)
     }
 
     /// The item with this key as text, and its size.
     pub(super) fn text(&self, key: &str) -> Option<(&str, usize)> {
-        self.stored.get(&ranked(key)).map(|stored| (&*stored.json, stored.size))
+        self.stored
+            .get(&Rank::of(key))
+            .map(|stored| (&*stored.json, stored.size))
     }
 
     /// The item with this key, and the write units of its size.
     pub(super) fn get_with_units(&self, key: &str) -> Option<(Value, f64)> {
-        let stored = self.stored.get(&ranked(key))?;
+        let stored = self.stored.get(&Rank::of(key))?;
         Some((stored.parse(), units_of(stored.size)))
     }
 
@@ -88,30 +80,36 @@ impl Items {
         self.stored.values().map(Stored::parse).collect()
     }
 
-    /// At most this many items or bytes of items after this key, of those whose partition keys have these hashes.
-    pub(super) fn page(&self, hashes: &RangeInclusive<u64>, after: Option<&str>, most: usize, largest: usize) -> Page {
-        let first = (*hashes.start(), Box::default());
-        let start = after.map_or(Bound::Included(first), |key| Bound::Excluded(ranked(key)));
-        let rest = self.stored.range((start, Bound::Unbounded));
-        let mut rest = rest.take_while(|((hash, _), _)| hash <= hashes.end()).peekable();
-        let mut page = Page {
-            items: Vec::new(),
-            bytes: 0,
-            has_more: false,
-        };
-        while page.items.len() < most && page.bytes < largest {
-            let Some((_, stored)) = rest.next() else { break };
-            page.bytes += stored.size;
-            page.items.push(stored.parse());
+    /// The items behind this key, of those whose partition keys have these hashes, with their sizes: forward or backward.
+    pub(super) fn after(
+        &self,
+        hashes: &RangeInclusive<u64>,
+        after: Option<&Rank>,
+        is_forward: bool,
+    ) -> Box<dyn Iterator<Item = (Value, usize)> + '_> {
+        let beyond = hashes.end().checked_add(1).map(Rank::first);
+        let mut start = Bound::Included(Rank::first(*hashes.start()));
+        let mut end = beyond.map_or(Bound::Unbounded, Bound::Excluded);
+        match after {
+            Some(after) if Rank::first(*hashes.start()) > *after || after.hash > *hashes.end() => {}
+            Some(after) if is_forward => start = Bound::Excluded(after.clone()),
+            Some(after) => end = Bound::Excluded(after.clone()),
+            None => {}
         }
-        // The service stops at the limit without looking further.
-        page.has_more = page.items.len() == most || rest.peek().is_some();
-        page
+        let range = self
+            .stored
+            .range((start, end))
+            .map(|(_, stored)| (stored.parse(), stored.size));
+        if is_forward {
+            Box::new(range)
+        } else {
+            Box::new(range.rev())
+        }
     }
 
     /// What a write needs: a put counts by the larger one of the old and the new item, a delete by the old one.
     pub(super) fn units(&self, write: &Write) -> f64 {
-        let old = self.stored.get(&ranked(&write.key)).map_or(0, |stored| stored.size);
+        let old = self.stored.get(&Rank::of(&write.key)).map_or(0, |stored| stored.size);
         units_of(old.max(write.size))
     }
 
@@ -121,9 +119,9 @@ impl Items {
                 json: stored(&write.entry).to_string().into(),
                 size: write.size,
             };
-            self.stored.insert(ranked(&write.key), stored)
+            self.stored.insert(Rank::of(&write.key), stored)
         } else {
-            self.stored.remove(&ranked(&write.key))
+            self.stored.remove(&Rank::of(&write.key))
         };
         self.bytes = self.bytes + write.size - old.map_or(0, |old| old.size);
     }
@@ -133,11 +131,6 @@ impl Stored {
     fn parse(&self) -> Value {
         serde_json::from_str(&self.json).unwrap_or(Value::Object(Map::new()))
     }
-}
-
-/// The key with its place in the order.
-fn ranked(key: &str) -> (u64, Box<str>) {
-    (place_of_key(key), key.into())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an item has at most 400 units")]

@@ -128,14 +128,51 @@ fn no_match() -> Refusal {
     Refusal::validation("The provided key element does not match the schema")
 }
 
-/// The hash of the partition key in a key as text, as in its [`Place`].
-pub(super) fn place_of_key(key: &str) -> u64 {
-    let partition = key.split_once(':').and_then(|(head, rest)| {
+/// The place of a key in the order of reads: by the hash of its partition key, and then by its sort key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// As in the [`Place`] of the key.
+    pub(super) hash: u64,
+    partition: Box<str>,
+    /// Bytes in the order of the sort keys.
+    sort: Box<[u8]>,
+}
+
+impl Rank {
+    /// The first of those with this hash.
+    pub(super) fn first(hash: u64) -> Self {
+        Self {
+            hash,
+            partition: Box::default(),
+            sort: Box::default(),
+        }
+    }
+
+    /// Of a key as text.
+    pub(super) fn of(key: &str) -> Self {
+        let (partition, sort) = key.split_at(end_of_attribute(key));
+        let value = sort.split_once(':').map_or("", |(_, value)| value);
+        let sort = match sort.as_bytes().first() {
+            Some(b'N') => Number::order_of_canonical(value),
+            Some(b'B') => super::value::bytes(value).unwrap_or_default(),
+            _ => value.as_bytes().to_vec(),
+        };
+        Self {
+            hash: hash_of(partition),
+            partition: partition.into(),
+            sort: sort.into(),
+        }
+    }
+}
+
+/// Where the first attribute of a key as text ends.
+fn end_of_attribute(key: &str) -> usize {
+    let end = key.split_once(':').and_then(|(head, rest)| {
         let length: usize = head.get(1..)?.parse().ok()?;
         rest.get(..length)?;
-        key.get(..head.len() + 1 + length)
+        Some(head.len() + 1 + length)
     });
-    hash_of(partition.unwrap_or(key))
+    end.unwrap_or(key.len())
 }
 
 fn hash_of(key: &str) -> u64 {
@@ -208,8 +245,28 @@ mod tests {
         for (partition, sort) in [("a", "b"), ("a:b", "c"), ("ü😀", "7:x"), ("S1:a", "S")] {
             let item = json!({"p": {"S": partition}, "s": {"S": sort}});
             let place = schema().place(item.as_object().unwrap()).unwrap();
-            assert_eq!(place_of_key(&key(partition, sort)), place.partition_key);
+            assert_eq!(Rank::of(&key(partition, sort)).hash, place.partition_key);
         }
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_their_sort_keys() {
+        let ranks = |kind: KeyType, ordered: &[&str]| -> Vec<Rank> {
+            let schema = Schema {
+                sort: Some(("s".into(), kind)),
+                ..schema()
+            };
+            let item = |value: &&str| json!({"p": {"S": "a"}, "s": {kind.tag(): value}});
+            let key = |value: &&str| schema.key_of_item(item(value).as_object().unwrap()).unwrap();
+            ordered.iter().map(|value| Rank::of(&key(value))).collect()
+        };
+        let texts = ranks(KeyType::S, &["1", "10", "2", "a", "aa", "b", "ü"]);
+        assert!(texts.is_sorted(), "not by their lengths");
+        assert!(ranks(KeyType::N, &["-10", "-9.5", "-1", "0", "0.5", "2", "10", "1E30"]).is_sorted());
+        assert!(
+            ranks(KeyType::B, &["AA==", "AAE=", "AQ==", "f/8=", "gA=="]).is_sorted(),
+            "as unsigned bytes"
+        );
     }
 
     #[test]

@@ -10,8 +10,6 @@ mod consumed;
 mod decision;
 mod describe;
 mod evaluation;
-mod evaluator;
-#[cfg(feature = "expressions")]
 mod expressions;
 mod get;
 mod index;
@@ -19,17 +17,16 @@ mod items;
 mod key;
 mod number;
 mod options;
-#[cfg(not(feature = "expressions"))]
-mod projection;
 mod query;
+mod reading;
+#[cfg(test)]
+mod recorded;
 mod request;
 mod scan;
 mod single;
 mod stored;
 mod table;
 mod tables;
-#[cfg(all(test, feature = "expressions"))]
-mod tests;
 mod throttling;
 mod tokens;
 mod transaction;

@@ -96,6 +96,92 @@ impl Number {
         }
     }
 
+    pub(super) fn negated(&self) -> Self {
+        Self {
+            negative: !self.negative,
+            ..self.clone()
+        }
+    }
+
+    /// The sum of two numbers. The service says of one with too many digits that it is too large.
+    pub(super) fn plus(&self, other: &Self) -> Result<Self, String> {
+        if self.digits.is_empty() || other.digits.is_empty() {
+            return Ok(if self.digits.is_empty() {
+                other.clone()
+            } else {
+                self.clone()
+            });
+        }
+        let last = |number: &Self| number.exponent - length(&number.digits) + 1;
+        let (lowest, highest) = (last(self).min(last(other)), self.exponent.max(other.exponent));
+        // From the lowest digit to the highest one, and one more.
+        let width = usize::try_from(highest - lowest + 2).unwrap_or_default();
+        let mut sum = vec![0_i8; width];
+        for number in [self, other] {
+            let first = usize::try_from(number.exponent - lowest).unwrap_or_default();
+            for (place, digit) in number.digits.bytes().enumerate() {
+                let digit = i8::try_from(digit - b'0').unwrap_or_default();
+                sum[first - place] += if number.negative { -digit } else { digit };
+            }
+        }
+        let negative = sum
+            .iter()
+            .rev()
+            .find(|digit| **digit != 0)
+            .is_some_and(|digit| *digit < 0);
+        let mut carried = 0;
+        for digit in &mut sum {
+            let all = carried + if negative { -*digit } else { *digit };
+            carried = all.div_euclid(10);
+            *digit = all.rem_euclid(10);
+        }
+        let digits: String = sum
+            .iter()
+            .rev()
+            .map(|digit| char::from(b'0' + digit.unsigned_abs()))
+            .collect();
+        let significant = digits.trim_start_matches('0');
+        let exponent = highest + 1 - (length(&digits) - length(significant));
+        let significant = significant.trim_end_matches('0');
+        if significant.is_empty() {
+            return Ok(Self {
+                negative: false,
+                digits: String::new(),
+                exponent: 0,
+            });
+        }
+        if significant.len() > MOST_DIGITS {
+            return Err(OVERFLOW.to_owned());
+        }
+        check_magnitude(exponent)?;
+        Ok(Self {
+            negative,
+            digits: significant.to_owned(),
+            exponent,
+        })
+    }
+
+    /// Bytes whose order is that of the numbers, of the [canonical](Self::canonical) text.
+    pub(super) fn order_of_canonical(text: &str) -> Vec<u8> {
+        let (negative, rest) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let Some((digits, exponent)) = rest.split_once('E') else {
+            return vec![1];
+        };
+        let exponent: i64 = exponent.parse().unwrap_or_default();
+        let exponent = u8::try_from(exponent - SMALLEST_EXPONENT).unwrap_or_default();
+        let magnitude = std::iter::once(exponent).chain(digits.bytes());
+        if negative {
+            let reversed = magnitude.map(|byte| u8::MAX - byte);
+            // A number with more digits is the smaller one of two that begin alike.
+            std::iter::once(0).chain(reversed).chain([u8::MAX]).collect()
+        } else {
+            std::iter::once(2).chain(magnitude).collect()
+        }
+    }
+
     /// The bytes that count towards the size of an item: two digits in a byte, and one byte more.
     pub(super) fn size(&self) -> usize {
         if self.digits.is_empty() {
@@ -315,6 +401,9 @@ mod tests {
         numbers.sort();
         let expected = ordered.map(|text| Number::parse(text).unwrap());
         assert_eq!(numbers, expected);
+        numbers.reverse();
+        numbers.sort_by_key(|number| Number::order_of_canonical(&number.canonical()));
+        assert_eq!(numbers, expected);
     }
 
     #[test]
@@ -336,6 +425,24 @@ mod tests {
         fn shifting_the_point_and_the_exponent_keeps_the_value(digits in "[1-9][0-9]{0,30}", shift in 0_usize..40) {
             let moved = format!("{digits}{}E-{shift}", "0".repeat(shift));
             prop_assert_eq!(canonical(&digits), canonical(&moved));
+        }
+
+        #[test]
+        fn sums_are_those_of_integers(one in any::<i64>(), other in any::<i64>(), shift in -60_i32..60) {
+            let number = |value: i128| Number::parse(&format!("{value}E{shift}")).unwrap();
+            let (a, b) = (number(one.into()), number(other.into()));
+            prop_assert_eq!(a.plus(&b).unwrap().plain(), number(i128::from(one) + i128::from(other)).plain());
+            prop_assert_eq!(a.plus(&b.negated()).unwrap().plain(), number(i128::from(one) - i128::from(other)).plain());
+        }
+
+        #[test]
+        fn the_order_of_numbers_is_that_of_their_bytes(
+            one in "-?[0-9]{1,20}(\\.[0-9]{1,18})?(E-?[0-9]{1,2})?",
+            other in "-?[0-9]{1,20}(\\.[0-9]{1,18})?(E-?[0-9]{1,2})?",
+        ) {
+            let (one, other) = (Number::parse(&one).unwrap(), Number::parse(&other).unwrap());
+            let order = |number: &Number| Number::order_of_canonical(&number.canonical());
+            prop_assert_eq!(one.cmp(&other), order(&one).cmp(&order(&other)));
         }
 
         #[test]

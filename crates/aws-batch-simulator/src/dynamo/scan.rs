@@ -1,187 +1,95 @@
-//! `Scan`: pages of a table or of one of its segments.
+//! `Scan`: pages of a table, of one of its indexes, or of a segment.
 
 use std::ops::RangeInclusive;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::change::one_of;
 use super::consumed::read_units;
-use super::evaluation::Failure;
-use super::get::exceeded;
-use super::items::Page;
-use super::key::place_of_key;
-use super::single::internal_error;
-use super::table::Table;
+use super::expressions::Selection;
+use super::reading::{Position, Returned, View, Wanted, charged, ended_by_fault};
 use super::tables::Tables;
-use super::throttling::throttled_read;
 use super::value::unexpected;
-use crate::admission::{Demand, Place, Throttle, ThroughputLimit};
-use crate::calls::{Call, Cost, Verdict};
-use crate::fault::InjectedFault;
+use crate::admission::{Demand, Place};
+use crate::calls::Cost;
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
-
-/// A page ends after this many bytes: 1 MB.
-pub(super) const LARGEST_PAGE: usize = 1_048_576;
 
 /// Segments of a scan at most.
 const MOST_SEGMENTS: u64 = 1_000_000;
 
-/// Members that the simulator does not know. An answer without their effect would be wrong.
-const UNKNOWN: [&str; 4] = ["IndexName", "AttributesToGet", "ScanFilter", "ConditionalOperator"];
-
 /// What a call asks for.
 struct Requested {
-    /// Items at most, before the filter.
-    most: usize,
+    returned: Returned,
+    selection: Selection,
     /// The key after which the page begins.
-    after: Option<String>,
+    after: Option<Position>,
     /// The hashes of the partition keys of the segment.
     hashes: RangeInclusive<u64>,
-    is_consistent: bool,
-    is_count: bool,
-    returns_capacity: bool,
 }
 
 pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
     let table = tables.of_request(body)?;
     let call = table.reads().call(answered);
-    let requested = requested(&table, body).inspect_err(|_| table.count_refused_read())?;
+    let requested = View::of(&table, body).and_then(|view| Ok((requested(&view, body)?, view)));
+    let (requested, view) = requested.inspect_err(|_| table.count_refused_read())?;
     if let Some(ended) = ended_by_fault(&table, &call.fault) {
         return ended;
     }
-    let page = table.page(
-        &requested.hashes,
-        requested.after.as_deref(),
-        requested.most,
-        LARGEST_PAGE,
-    );
+    let Requested {
+        returned,
+        selection,
+        after,
+        hashes,
+    } = requested;
+    let first_hash = after.as_ref().map_or(*hashes.start(), |after| after.own.hash);
+    let wanted = Wanted {
+        hashes: hashes.clone(),
+        after,
+        is_forward: true,
+        accepts: &|_| true,
+    };
+    let page = view.page(&wanted, &returned);
     // A page lies in the partitions from its first item on; the first of them decides.
     let first = page.items.first().and_then(Value::as_object);
     let place = first.and_then(|item| table.schema().place(item));
+    // Each partition that a page reads of costs a unit at least, as 4 units for a single small item of a new table on demand show.
+    let partitions = partitions(table.partitions(), first_hash..=page.last_hash(&view, &hashes));
+    let least = read_units(0, returned.is_consistent) * partitions;
+    let units = page.units(returned.is_consistent).max(least);
     let cost = Cost {
-        demand: Demand::new(
-            place.unwrap_or_else(|| Place::new(*requested.hashes.start(), 0)),
-            read_units(page.bytes, requested.is_consistent),
-        ),
+        demand: Demand::new(place.unwrap_or_else(|| Place::new(first_hash, 0)), units),
         is_hot: page.items.iter().any(|item| table.is_hot_read(item)),
     };
-    let answer = answer(&table, body, &requested, page, cost.demand.units);
-    let answer = answer.inspect_err(|_| table.count_refused_read())?;
+    let answer = view.answer(page, &selection, &returned, units);
     charged(&table, &call, cost)?;
     Ok(Outcome::Success(answer))
 }
 
-/// What a fault answers instead of the page, if it does.
-pub(super) fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<Outcome, Refusal>> {
-    fault.replaces_answer()?;
-    table.reads().count_failed_call(fault, 1);
-    Some(match fault {
-        InjectedFault::AccountLimit => Err(throttled_read(table, of_table(ThroughputLimit::Account))),
-        fault if fault.is_throttle() => Err(exceeded(table)),
-        fault => Ok(Outcome::Fault(fault.clone())),
-    })
+/// How many of the partitions, which divide the hashes evenly, have some of these.
+fn partitions(all: usize, hashes: RangeInclusive<u64>) -> f64 {
+    let number = |hash: u64| (u128::from(hash) * all as u128) >> u64::BITS;
+    #[expect(clippy::cast_precision_loss, reason = "a number of partitions")]
+    let touched = (number(*hashes.end()).saturating_sub(number(*hashes.start())) + 1) as f64;
+    touched
 }
 
-/// Takes the cost of a page from the capacity for reads, if there is enough of it.
-pub(super) fn charged(table: &Table, call: &Call, cost: Cost) -> Result<(), Refusal> {
-    let mut reads = table.reads();
-    match reads.decide(call, &[cost]).first() {
-        Some(Verdict::Throttled(throttle)) => {
-            reads.statistics.throttled_calls += 1;
-            Err(throttled_read(table, *throttle))
-        }
-        Some(Verdict::Failed { .. }) => {
-            reads.statistics.failed_calls += 1;
-            Err(internal_error())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn of_table(limit: ThroughputLimit) -> Throttle {
-    Throttle { index: None, limit }
-}
-
-fn answer(table: &Table, body: &Value, requested: &Requested, page: Page, units: f64) -> Result<Value, Refusal> {
-    let last = page.items.last().filter(|_| page.has_more);
-    let last = last.map(|last| table.schema().project(last));
-    let scanned = page.items.len();
-    let items = table.select(body, page.items).map_err(Failure::into_refusal)?;
-    let mut answer = json!({"Count": items.len(), "ScannedCount": scanned});
-    if let Some(last) = last {
-        answer["LastEvaluatedKey"] = last;
-    }
-    if !requested.is_count {
-        answer["Items"] = Value::Array(items);
-    }
-    if requested.returns_capacity {
-        answer["ConsumedCapacity"] = json!({"TableName": table.name(), "CapacityUnits": units});
-    }
-    Ok(answer)
-}
-
-fn requested(table: &Table, body: &Value) -> Result<Requested, Refusal> {
-    if let Some(member) = UNKNOWN.iter().find(|member| !body[**member].is_null()) {
-        return Err(Refusal::validation(format!(
-            "The simulator does not know {member} of a scan"
-        )));
-    }
-    let selections = [
-        "ALL_ATTRIBUTES",
-        "ALL_PROJECTED_ATTRIBUTES",
-        "COUNT",
-        "SPECIFIC_ATTRIBUTES",
-    ];
-    let select = one_of(body, "Select", "select", &selections)?;
-    let is_count = select == Some("COUNT");
-    if is_count && !body["ProjectionExpression"].is_null() {
-        return Err(Refusal::validation(
-            "Cannot specify the ProjectionExpression when choosing to get only the Count",
-        ));
-    }
-    let capacity = one_of(
-        body,
-        "ReturnConsumedCapacity",
-        "returnConsumedCapacity",
-        &["INDEXES", "TOTAL", "NONE"],
-    )?;
+fn requested(view: &View<'_>, body: &Value) -> Result<Requested, Refusal> {
+    let returned = Returned::of(body)?;
+    let selection = Selection::of_scan(body)?;
     let (hashes, position) = segment(body)?;
-    let after = match &body["ExclusiveStartKey"] {
-        Value::Null => None,
-        Value::Object(key) => Some(table.schema().key_alone(key)?),
-        _ => return Err(unexpected()),
-    };
-    if after.as_deref().is_some_and(|key| !hashes.contains(&place_of_key(key))) {
+    let after = view.start(body)?;
+    if after.as_ref().is_some_and(|after| !hashes.contains(&after.own.hash)) {
         return Err(Refusal::validation(format!(
             "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct \
              Segment. {position}"
         )));
     }
     Ok(Requested {
-        most: limit(body)?,
+        returned,
+        selection,
         after,
         hashes,
-        is_consistent: body["ConsistentRead"] == Value::Bool(true),
-        is_count,
-        returns_capacity: matches!(capacity, Some("INDEXES" | "TOTAL")),
     })
-}
-
-fn limit(body: &Value) -> Result<usize, Refusal> {
-    match &body["Limit"] {
-        Value::Null => Ok(usize::MAX),
-        limit => limit
-            .as_u64()
-            .filter(|limit| *limit > 0)
-            .and_then(|limit| usize::try_from(limit).ok())
-            .ok_or_else(|| {
-                Refusal::validation(
-                    format!("1 validation error detected: Value '{limit}' at 'limit' failed to satisfy constraint: Member must have value \
-                     greater than or equal to 1"),
-                )
-            }),
-    }
 }
 
 /// The hashes of the segment, and its number in the words of an error.
@@ -229,6 +137,8 @@ fn segment(body: &Value) -> Result<(RangeInclusive<u64>, String), Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -160,7 +160,7 @@ fn answer(table: &Table, change: &Change, decided: &Decided, requested: &Request
             let refusal = Refusal::new("ConditionalCheckFailedException", "The conditional request failed");
             let item = prepared.item_before().filter(|_| change.returns_item_of_failure());
             let refusal = match item {
-                Some(item) => refusal.with("Item", item),
+                Some(item) => refusal.capital_message().with("Item", item),
                 None => refusal,
             };
             return Err(refusal);

@@ -1,16 +1,13 @@
 //! A table.
 
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::evaluation::{Failure, Queried};
-use super::evaluator::Evaluator;
 use super::index::{Index, IndexOptions};
-use super::items::{Items, Page, Write, units_of};
+use super::items::{Items, Write, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
 use crate::admission::{AdmissionControl, Demand, Provision};
@@ -46,7 +43,6 @@ struct Inner {
 pub(super) struct State {
     pub(super) gate: Gate,
     pub(super) items: Items,
-    pub(super) evaluator: Evaluator,
 }
 
 handle!(Table, "entries", "arrive");
@@ -136,7 +132,6 @@ impl Table {
         let state = State {
             gate: Gate::new(control, seed),
             items: Items::default(),
-            evaluator: Evaluator::default(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -268,32 +263,6 @@ impl Table {
         for write in writes {
             state.record(call, write, acknowledgement);
         }
-    }
-
-    /// At most this many items or bytes of items after this key, of those whose partition keys have these hashes.
-    pub(super) fn page(&self, hashes: &RangeInclusive<u64>, after: Option<&str>, most: usize, largest: usize) -> Page {
-        self.state().items.page(hashes, after, most, largest)
-    }
-
-    /// The items of a page that the filter of the request holds for, with the attributes of its projection.
-    pub(super) fn select(&self, request: &Value, items: Vec<Value>) -> Result<Vec<Value>, Failure> {
-        self.state().evaluator.select(self.schema(), request, items)
-    }
-
-    /// What a query of these items returns.
-    pub(super) fn query(&self, request: &Value, items: &[Value]) -> Result<Queried, Failure> {
-        self.state().evaluator.query(self.schema(), request, items)
-    }
-
-    /// The attributes of an item, which has this key, that the request asks for; all if it does not name any. The request is
-    /// checked even if there is no item.
-    pub(super) fn project(&self, request: &Value, key: &Value, item: Option<Value>) -> Result<Option<Value>, Failure> {
-        let members = ["ProjectionExpression", "ExpressionAttributeNames", "AttributesToGet"];
-        if members.iter().all(|member| request[*member].is_null()) {
-            return Ok(item);
-        }
-        let mut state = self.state();
-        state.evaluator.project(self.schema(), request, key, item.as_ref())
     }
 
     /// The description of the capacity for reads.

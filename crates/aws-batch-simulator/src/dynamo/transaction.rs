@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::actions::{Action, Participant, Requests};
-use super::cancellation::{VALIDATION_ERROR, canceled, reason};
+use super::cancellation::{VALIDATION_ERROR, canceled, no_reason, reason};
 use super::change::{CAPACITY, problem_of_enum};
 use super::consumed::{Consumed, reread};
 use super::decision::Prepared;
@@ -247,8 +247,13 @@ impl Transaction {
 
     fn reasons(&self, performed: &Performed) -> Vec<Value> {
         let Performed { verdicts, evaluated } = performed;
-        let decided = self.actions.iter().zip(verdicts).zip(evaluated);
-        let reason = decided.map(|((action, verdict), evaluated)| {
+        let first_invalid = evaluated.iter().position(Result::is_err).unwrap_or(usize::MAX);
+        let decided = self.actions.iter().zip(verdicts).zip(evaluated).enumerate();
+        let reason = decided.map(|(number, ((action, verdict), evaluated))| {
+            // The service looks no further than the first action that is invalid.
+            if number > first_invalid {
+                return no_reason();
+            }
             let item = evaluated.as_ref().ok().and_then(Prepared::item_before);
             let item = item.filter(|_| action.change.returns_item_of_failure());
             let table = &self.participants[action.table].table;

@@ -16,6 +16,8 @@ pub(super) const LARGEST_ITEM: usize = 409_600;
 const DEEPEST: usize = 31;
 /// Bytes that a list or a map counts in addition to its members.
 const CONTAINER: usize = 3;
+/// Bytes of the name of an attribute at most.
+pub(super) const LONGEST_NAME: usize = 65_535;
 
 /// The bytes of all attributes with their names, or why `DynamoDB` refuses them.
 pub(super) fn size_of_item(item: &Map<String, Value>) -> Result<usize, Refusal> {
@@ -27,12 +29,20 @@ pub(super) fn check_item(item: &Map<String, Value>, wording: Wording) -> Result<
     size_of_members(item, 0, wording)
 }
 
+/// Refuses a value that is not one of an item.
+pub(super) fn check_value(value: &Value, wording: Wording) -> Result<(), Refusal> {
+    size_of(value, 0, wording).map(|_| ())
+}
+
 fn size_of_members(members: &Map<String, Value>, depth: usize, wording: Wording) -> Result<usize, Refusal> {
     members
         .iter()
         .map(|(name, value)| {
             if name.is_empty() {
                 return Err(wording.refuse("Empty attribute name"));
+            }
+            if name.len() > LONGEST_NAME {
+                return Err(wording.refuse("Attribute name is too large, must be less than 65536 bytes"));
             }
             Ok(name.len() + size_of(value, depth, wording)?)
         })

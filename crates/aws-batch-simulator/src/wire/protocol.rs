@@ -46,7 +46,17 @@ impl Protocol {
         }
     }
 
+    /// The members of a request. A body that has none is refused, whatever the operation.
     pub(crate) fn parse(self, body: &[u8]) -> Result<Value, Refusal> {
+        let parsed = self.parse_any(body)?;
+        if parsed.is_object() {
+            Ok(parsed)
+        } else {
+            Err(Refusal::serialization("Unexpected value type in payload"))
+        }
+    }
+
+    fn parse_any(self, body: &[u8]) -> Result<Value, Refusal> {
         match self {
             Self::Query => return query::parse(body),
             #[cfg(feature = "cloudwatch")]
@@ -114,5 +124,21 @@ impl Api {
             body[*member] = value.clone();
         }
         body.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_is_not_an_object_is_refused() {
+        for protocol in [Protocol::Json10, Protocol::Json11] {
+            for body in ["[]", "1", "\"text\"", "null", "", "{"] {
+                let refusal = protocol.parse(body.as_bytes()).unwrap_err();
+                assert!(refusal.code.ends_with("SerializationException"), "{body}: {refusal:?}");
+            }
+            assert_eq!(protocol.parse(b"{}"), Ok(json!({})));
+        }
     }
 }

@@ -6,7 +6,6 @@ mod buckets;
 #[cfg(feature = "eventbridge")]
 mod buses;
 mod capacity;
-#[cfg(feature = "expressions")]
 mod conditions;
 mod dead_letter_queues;
 #[cfg(feature = "firehose")]
@@ -29,7 +28,6 @@ mod tables;
 mod throughput;
 #[cfg(feature = "sns")]
 mod topics;
-#[cfg(feature = "expressions")]
 mod transaction_conditions;
 mod transactions;
 

@@ -173,7 +173,10 @@ async fn reads_that_are_throttled_fail_or_are_refused_are_counted() {
         .build();
     let dynamo = aws_sdk_dynamodb::Client::from_conf(config);
     let scan = || dynamo.scan().table_name("orders");
-    let query = || dynamo.query().table_name("orders");
+    let query = || {
+        let call = dynamo.query().table_name("orders").key_condition_expression("id = :id");
+        call.expression_attribute_values(":id", string("1"))
+    };
     let failing = [InjectedFault::Throttle, InjectedFault::internal_error(false)];
     orders.script_reads([failing.clone(), failing.clone(), failing].concat());
     for _ in 0..2 {

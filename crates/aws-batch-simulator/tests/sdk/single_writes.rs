@@ -78,19 +78,6 @@ async fn an_update_without_an_expression_writes_the_key_alone_if_there_is_no_ite
     assert_eq!(output.attributes(), Some(&item([("id", "1"), ("a", "x")])));
 }
 
-#[cfg(not(feature = "expressions"))]
-#[tokio::test(start_paused = true)]
-async fn without_the_feature_a_condition_is_refused_and_the_message_names_the_feature() {
-    let simulator = Simulator::new(1);
-    let (orders, dynamo) = orders(&simulator);
-    let call = dynamo.put_item().table_name("orders").item("id", string("1"));
-    let call = call.condition_expression("attribute_not_exists(id)");
-    let error = call.send().await.unwrap_err();
-    assert_eq!(error.code(), Some("ValidationException"));
-    assert!(error.message().unwrap().contains("`expressions`"), "{error:?}");
-    assert_eq!((orders.len(), orders.statistics().refused_calls), (0, 1));
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_write_consumes_the_units_of_the_larger_item_and_of_each_index() {
     let simulator = Simulator::new(1);

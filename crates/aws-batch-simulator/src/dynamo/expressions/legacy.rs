@@ -1,0 +1,216 @@
+//! Conditions and updates as they were before expressions.
+
+use serde_json::{Map, Value};
+
+use super::comparison::tag;
+use super::condition::{Comparator, Condition, Operand, Part, Test};
+use super::path::Path;
+use super::update::{Action, ActionKind, Assigned, Term, Update};
+use crate::dynamo::value::{LONGEST_NAME, check_value, unexpected};
+use crate::dynamo::wording::Wording;
+use crate::wire::Refusal;
+
+/// Reads members of a request that have no expressions.
+pub(super) struct Legacy {
+    pub(super) wording: Wording,
+}
+
+const INVALID: &str = "One or more parameter values were invalid: ";
+
+impl Legacy {
+    /// Conditions by the names of their attributes, joined by a `ConditionalOperator`.
+    pub(super) fn conditions(&self, conditions: &Value, operator: &Value) -> Result<Option<Condition>, Refusal> {
+        let conditions = match conditions {
+            Value::Null if operator.is_null() => return Ok(None),
+            Value::Null => None,
+            conditions => Some(conditions.as_object().ok_or_else(unexpected)?),
+        };
+        let joined = match operator.as_str() {
+            _ if operator.is_null() => Part::And,
+            _ if conditions.is_none_or(|conditions| conditions.len() < 2) => {
+                return Err(self
+                    .wording
+                    .refuse("ConditionalOperator cannot be used without Filter or Expected"));
+            }
+            Some("AND") => Part::And,
+            Some("OR") => Part::Or,
+            _ => return Err(self.wording.refuse("ConditionalOperator must be AND or OR")),
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for (name, condition) in conditions.into_iter().flatten() {
+            let is_first = parts.is_empty();
+            let (test, is_negated) = self.condition(name, condition)?;
+            parts.push(Part::Test(test));
+            if is_negated {
+                parts.push(Part::Not);
+            }
+            if !is_first {
+                parts.push(if matches!(joined, Part::Or) {
+                    Part::Or
+                } else {
+                    Part::And
+                });
+            }
+        }
+        Ok(Some(Condition { parts }))
+    }
+
+    /// One condition, and whether it is negated.
+    fn condition(&self, name: &str, condition: &Value) -> Result<(Test, bool), Refusal> {
+        let condition = condition.as_object().ok_or_else(unexpected)?;
+        let path = Path::attribute(name);
+        let Some(operator) = condition
+            .get("ComparisonOperator")
+            .filter(|operator| !operator.is_null())
+        else {
+            return Ok((self.expected(path, condition)?, false));
+        };
+        let values = match condition.get("AttributeValueList") {
+            Some(Value::Array(values)) => values.clone(),
+            _ => condition.get("Value").into_iter().cloned().collect(),
+        };
+        for value in &values {
+            check_value(value, self.wording)?;
+        }
+        let operator = operator.as_str().ok_or_else(unexpected)?;
+        let expected = match operator {
+            "NULL" | "NOT_NULL" => 0..=0,
+            "BETWEEN" => 2..=2,
+            "IN" => 1..=usize::MAX,
+            _ => 1..=1,
+        };
+        if !expected.contains(&values.len()) {
+            return Err(self.wording.refuse(format!(
+                "{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
+            )));
+        }
+        if let Some(value) = values.iter().find(|value| !accepts(operator, tag(value))) {
+            return Err(self.wording.refuse(format!(
+                "{INVALID}ComparisonOperator {operator} is not valid for {} AttributeValue type",
+                tag(value)
+            )));
+        }
+        let mut operands = values.into_iter().map(Operand::Value);
+        let attribute = Operand::Path(path.clone());
+        let mut next = || operands.next().ok_or_else(unexpected);
+        let compare =
+            |comparator: Comparator, value: Operand| (Test::Compare(attribute.clone(), comparator, value), false);
+        Ok(match operator {
+            "EQ" => compare(Comparator::Equal, next()?),
+            "NE" => compare(Comparator::NotEqual, next()?),
+            "LT" => compare(Comparator::Less, next()?),
+            "LE" => compare(Comparator::LessOrEqual, next()?),
+            "GT" => compare(Comparator::Greater, next()?),
+            "GE" => compare(Comparator::GreaterOrEqual, next()?),
+            "NULL" => (Test::NotExists(path), false),
+            "NOT_NULL" => (Test::Exists(path), false),
+            "BEGINS_WITH" => (Test::BeginsWith(attribute, next()?), false),
+            "CONTAINS" => (Test::Contains(attribute, next()?), false),
+            "NOT_CONTAINS" => (Test::Contains(attribute, next()?), true),
+            "BETWEEN" => (Test::Between(attribute, next()?, next()?), false),
+            "IN" => (Test::In(attribute, operands.collect()), false),
+            other => {
+                return Err(self.wording.refuse(format!(
+                    "Value '{other}' at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set: \
+                     [IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]"
+                )));
+            }
+        })
+    }
+
+    /// A condition by `Value` and `Exists` alone.
+    fn expected(&self, path: Path, condition: &Map<String, Value>) -> Result<Test, Refusal> {
+        let value = condition.get("Value").filter(|value| !value.is_null());
+        let exists = condition.get("Exists").and_then(Value::as_bool).unwrap_or(true);
+        match (value, exists) {
+            (Some(value), true) => {
+                check_value(value, self.wording)?;
+                Ok(Test::Compare(
+                    Operand::Path(path),
+                    Comparator::Equal,
+                    Operand::Value(value.clone()),
+                ))
+            }
+            (None, false) => Ok(Test::NotExists(path)),
+            (Some(_), false) => Err(self.wording.refuse(format!(
+                "{INVALID}Value cannot be used when Exists is false for Attribute: {}",
+                path.root
+            ))),
+            (None, true) => Err(self.wording.refuse(format!(
+                "{INVALID}Value must be provided when Exists is null or true for Attribute: {}",
+                path.root
+            ))),
+        }
+    }
+
+    /// The `AttributeUpdates` of a request.
+    pub(super) fn updates(&self, request: &Value) -> Result<Option<Update>, Refusal> {
+        let updates = match &request["AttributeUpdates"] {
+            Value::Null => return Ok(None),
+            updates => updates.as_object().ok_or_else(unexpected)?,
+        };
+        let mut update = Update {
+            is_legacy: true,
+            ..Update::default()
+        };
+        for (name, requested) in updates {
+            if name.is_empty() {
+                return Err(self.wording.refuse("Empty attribute name"));
+            }
+            if name.len() > LONGEST_NAME {
+                return Err(self
+                    .wording
+                    .refuse("Attribute name is too large, must be less than 65536 bytes"));
+            }
+            let kind = self.kind_of_update(requested)?;
+            update.actions.push(Action {
+                path: Path::attribute(name),
+                kind,
+            });
+        }
+        Ok(Some(update))
+    }
+
+    fn kind_of_update(&self, requested: &Value) -> Result<ActionKind, Refusal> {
+        let value = requested.get("Value").filter(|value| !value.is_null());
+        if let Some(value) = value {
+            check_value(value, self.wording)?;
+        }
+        let action = requested.get("Action").and_then(Value::as_str).unwrap_or("PUT");
+        let not_supported = |what: &str, value: &Value| {
+            Err(Refusal::validation(format!(
+                "{INVALID}{what} is not supported for the type {}",
+                tag(value)
+            )))
+        };
+        match (action, value) {
+            ("PUT", Some(value)) => Ok(ActionKind::Set(Assigned::Term(Term::Value(value.clone())))),
+            ("DELETE", None) => Ok(ActionKind::Remove),
+            ("DELETE", Some(value)) if matches!(tag(value), "SS" | "NS" | "BS") => {
+                Ok(ActionKind::Delete(value.clone()))
+            }
+            ("DELETE", Some(value)) => not_supported("DELETE action with value", value),
+            ("ADD", Some(value)) if matches!(tag(value), "N" | "SS" | "NS" | "BS" | "L") => {
+                Ok(ActionKind::Add(value.clone()))
+            }
+            ("ADD", Some(value)) => not_supported("ADD action", value),
+            ("PUT" | "ADD", None) => Err(Refusal::validation(format!(
+                "{INVALID}Only DELETE action is allowed when no attribute value is specified"
+            ))),
+            // The quote is the service's own.
+            _ => Err(self
+                .wording
+                .refuse("Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action")),
+        }
+    }
+}
+
+/// Whether an operator takes values of this type.
+fn accepts(operator: &str, tag: &str) -> bool {
+    match operator {
+        "LT" | "LE" | "GT" | "GE" | "BETWEEN" | "IN" => matches!(tag, "S" | "N" | "B"),
+        "BEGINS_WITH" => matches!(tag, "S" | "B"),
+        "CONTAINS" | "NOT_CONTAINS" => matches!(tag, "S" | "N" | "B" | "BOOL" | "NULL"),
+        _ => true,
+    }
+}

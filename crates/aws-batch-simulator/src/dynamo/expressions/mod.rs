@@ -1,0 +1,165 @@
+//! Conditions, updates, filters, projections and key conditions: their grammar, and what they do with an item.
+//!
+//! [`docs/fidelity.md`](../../../../docs/fidelity.md) has the recordings of the service that they were compared with.
+
+mod comparison;
+mod condition;
+mod grammar;
+mod key_condition;
+mod legacy;
+mod parser;
+mod path;
+mod placeholders;
+mod projection;
+mod reserved;
+mod sections;
+mod selection;
+mod token;
+mod update;
+
+use serde_json::{Map, Value};
+
+use self::condition::Condition;
+pub(super) use self::key_condition::KeyCondition;
+use self::legacy::Legacy;
+use self::parser::Parser;
+use self::placeholders::Placeholders;
+pub(super) use self::selection::Selection;
+use self::update::Update;
+use super::change::{Change, Kind};
+use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::key::Schema;
+use super::stored::stored;
+use super::value::{LARGEST_ITEM, size_of_item};
+use super::wording::Wording;
+use crate::wire::Refusal;
+
+/// What a change asks for besides its item or its key.
+struct Requested {
+    condition: Condition,
+    update: Option<Update>,
+}
+
+/// Evaluates a change of the item with this text, or of one that does not exist.
+pub(super) fn evaluate(
+    schema: &Schema,
+    change: &Change,
+    old: Option<&str>,
+    setting: Setting,
+) -> Result<Evaluation, Failure> {
+    let wording = match setting {
+        Setting::Alone => Wording::Member,
+        Setting::Transaction => Wording::Older,
+    };
+    let Requested { condition, update } = requested(change, wording).map_err(Failure::Request)?;
+    let update = update.unwrap_or_default();
+    if let Some((name, _)) = schema
+        .attributes()
+        .find(|(name, _)| update.roots().any(|root| root == name))
+    {
+        return Err(Failure::Item(Refusal::validation(format!(
+            "One or more parameter values were invalid: Cannot update attribute {name}. This attribute is part of the key"
+        ))));
+    }
+    let old = old.and_then(|old| serde_json::from_str::<Map<String, Value>>(old).ok());
+    if !condition.holds(old.as_ref().unwrap_or(&Map::new())) {
+        return Ok(Evaluation {
+            holds: false,
+            write: None,
+            updated: None,
+        });
+    }
+    let mut updated = None;
+    let write = match change.kind {
+        Kind::Put => Some(put(change, change.entry().clone(), change.size)),
+        Kind::Delete => Some(delete(change)),
+        Kind::Check => None,
+        Kind::Update => {
+            let key = change.attributes().cloned().unwrap_or_default();
+            let new = update.apply(old.as_ref(), &key);
+            let new = new.map_err(|problem| Failure::Item(Refusal::validation(problem)))?;
+            updated = match change.request["ReturnValues"].as_str() {
+                Some("UPDATED_OLD") => old.as_ref().and_then(|old| update.updated(old)),
+                Some("UPDATED_NEW") => new.as_ref().and_then(|new| update.updated(&plain(new))),
+                _ => None,
+            };
+            match new {
+                Some(item) => {
+                    let size = size_of_item(&item).map_err(Failure::Item)?;
+                    if size > LARGEST_ITEM {
+                        let message = "Item size to update has exceeded the maximum allowed size";
+                        return Err(Failure::Item(Refusal::validation(message)));
+                    }
+                    Some(put(change, Value::Object(item), size))
+                }
+                None => None,
+            }
+        }
+    };
+    Ok(Evaluation {
+        holds: true,
+        write,
+        updated,
+    })
+}
+
+/// The item as the service returns it.
+fn plain(item: &Map<String, Value>) -> Map<String, Value> {
+    match stored(&Value::Object(item.clone())).into_owned() {
+        Value::Object(item) => item,
+        _ => Map::new(),
+    }
+}
+
+fn requested(change: &Change, wording: Wording) -> Result<Requested, Refusal> {
+    let request = &change.request;
+    check_mixed(
+        request,
+        &["AttributeUpdates", "Expected", "ConditionalOperator"],
+        &["UpdateExpression", "ConditionExpression"],
+        wording,
+    )?;
+    let expressions = ["ConditionExpression", "UpdateExpression"];
+    let mut placeholders = Placeholders::of(request, &expressions, wording)?;
+    // An empty condition is found before an empty update, but a wrong update before a wrong condition.
+    if request["ConditionExpression"] == "" {
+        Parser::of(request, "ConditionExpression", &mut placeholders)?;
+    }
+    let update = match Parser::of(request, "UpdateExpression", &mut placeholders)? {
+        Some(_) if change.kind != Kind::Update => None,
+        Some(parser) => Some(parser.update()?),
+        None => None,
+    };
+    let condition = match Parser::of(request, "ConditionExpression", &mut placeholders)? {
+        Some(parser) => Some(parser.condition()?),
+        None => None,
+    };
+    placeholders.check_all_used()?;
+    let legacy = Legacy { wording };
+    let expected = legacy.conditions(&request["Expected"], &request["ConditionalOperator"])?;
+    Ok(Requested {
+        condition: condition.or(expected).unwrap_or_default(),
+        update: match update {
+            Some(update) => Some(update),
+            None => legacy.updates(request)?,
+        },
+    })
+}
+
+/// Refuses a request that has some of the one members and some of the others.
+fn check_mixed(request: &Value, legacy: &[&str], expressions: &[&str], wording: Wording) -> Result<(), Refusal> {
+    let present = |members: &[&str]| -> Vec<String> {
+        let present = members.iter().filter(|member| !request[**member].is_null());
+        present.map(|member| (*member).to_owned()).collect()
+    };
+    let (legacy, expressions) = (present(legacy), present(expressions));
+    if legacy.is_empty() || expressions.is_empty() {
+        return Ok(());
+    }
+    Err(wording.refuse(format!(
+        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{}}} \
+         Expression parameters: {{{}}}",
+        legacy.join(", "),
+        expressions.join(", ")
+    )))
+}

@@ -1,0 +1,275 @@
+//! Updates.
+
+use serde_json::{Map, Value, json};
+
+use super::comparison::{identity, number, parts, tag};
+use super::path::{Path, Step};
+use super::projection::Projection;
+
+/// What an update does to an item.
+#[derive(Debug, Default)]
+pub(in crate::dynamo) struct Update {
+    pub(super) actions: Vec<Action>,
+    /// Whether the request has no expression, for which an error has other words.
+    pub(super) is_legacy: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Action {
+    pub(super) path: Path,
+    pub(super) kind: ActionKind,
+}
+
+#[derive(Debug)]
+pub(super) enum ActionKind {
+    Set(Assigned),
+    Remove,
+    /// Adds to a number or to a set.
+    Add(Value),
+    /// Removes the members of a set.
+    Delete(Value),
+}
+
+/// What an attribute is set to.
+#[derive(Debug)]
+pub(super) enum Assigned {
+    Term(Term),
+    Sum(Term, Term),
+    Difference(Term, Term),
+}
+
+#[derive(Debug)]
+pub(super) enum Term {
+    Path(Path),
+    Value(Value),
+    IfNotExists(Path, Box<Term>),
+    ListAppend(Box<Term>, Box<Term>),
+}
+
+/// Why an update does not fit the item.
+type Problem = String;
+
+const INVALID_PATH: &str = "The document path provided in the update expression is invalid for update";
+const MISSING: &str = "The provided expression refers to an attribute that does not exist in the item";
+const WRONG_TYPE: &str = "An operand in the update expression has an incorrect data type";
+/// The same before there were expressions.
+const MISMATCH: &str = "Type mismatch for attribute to update";
+
+impl Update {
+    /// The item after the update, or `None` if there is still none: an update that only removes creates no item.
+    pub(in crate::dynamo) fn apply(
+        &self,
+        item: Option<&Map<String, Value>>,
+        key: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, Problem> {
+        let result = self.updated_item(item, key);
+        result.map_err(|problem| match problem.as_str() {
+            WRONG_TYPE if self.is_legacy => MISMATCH.to_owned(),
+            _ => problem,
+        })
+    }
+
+    fn updated_item(
+        &self,
+        item: Option<&Map<String, Value>>,
+        key: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, Problem> {
+        let mut actions = self.actions.iter();
+        let removes = |action: &Action| matches!(action.kind, ActionKind::Remove | ActionKind::Delete(_));
+        let before = match item {
+            Some(item) => item,
+            None if !self.actions.is_empty() && actions.all(removes) => return Ok(None),
+            None => key,
+        };
+        let mut after = before.clone();
+        let mut removed: Vec<&Path> = Vec::new();
+        let mut ordered: Vec<&Action> = self.actions.iter().collect();
+        // New elements of a list come in the order of their indexes.
+        ordered.sort_by(|one, other| one.path.cmp(&other.path));
+        for Action { path, kind } in ordered {
+            match kind {
+                ActionKind::Set(assigned) => set(&mut after, path, assigned.of(before)?)?,
+                ActionKind::Remove => removed.push(path),
+                ActionKind::Add(value) => {
+                    let sum = match path.find(before) {
+                        Some(old) => added(old, value)?,
+                        None => value.clone(),
+                    };
+                    set(&mut after, path, sum)?;
+                }
+                ActionKind::Delete(value) => match path.find(before) {
+                    Some(old) => match without(old, value)? {
+                        Some(rest) => set(&mut after, path, rest)?,
+                        None => removed.push(path),
+                    },
+                    None => check_parent(&after, path)?,
+                },
+            }
+        }
+        // From the last element of a list to the first, because indexes are those before the update.
+        for path in removed.into_iter().rev() {
+            remove(&mut after, path)?;
+        }
+        Ok(Some(after))
+    }
+
+    /// The values that the update names, of the item before or after it.
+    pub(in crate::dynamo) fn updated(&self, item: &Map<String, Value>) -> Option<Value> {
+        let paths = self.actions.iter().map(|action| action.path.clone());
+        let updated = Projection::of_paths(paths).apply(item);
+        (!updated.is_empty()).then_some(Value::Object(updated))
+    }
+
+    /// The names of the updated attributes.
+    pub(in crate::dynamo) fn roots(&self) -> impl Iterator<Item = &str> {
+        self.actions.iter().map(|action| action.path.root.as_str())
+    }
+}
+
+impl Assigned {
+    fn of(&self, item: &Map<String, Value>) -> Result<Value, Problem> {
+        match self {
+            Self::Term(term) => term.of(item),
+            Self::Sum(one, other) => sum(&one.of(item)?, &other.of(item)?, false),
+            Self::Difference(one, other) => sum(&one.of(item)?, &other.of(item)?, true),
+        }
+    }
+}
+
+impl Term {
+    fn of(&self, item: &Map<String, Value>) -> Result<Value, Problem> {
+        match self {
+            Self::Path(path) => path.find(item).cloned().ok_or_else(|| MISSING.to_owned()),
+            Self::Value(value) => Ok(value.clone()),
+            Self::IfNotExists(path, otherwise) => match path.find(item) {
+                Some(value) => Ok(value.clone()),
+                None => otherwise.of(item),
+            },
+            Self::ListAppend(one, other) => appended(&one.of(item)?, &other.of(item)?),
+        }
+    }
+}
+
+fn appended(one: &Value, other: &Value) -> Result<Value, Problem> {
+    match (parts(one), parts(other)) {
+        (("L", Value::Array(one)), ("L", Value::Array(other))) => {
+            let all: Vec<&Value> = one.iter().chain(other).collect();
+            Ok(json!({"L": all}))
+        }
+        _ => Err(WRONG_TYPE.to_owned()),
+    }
+}
+
+fn sum(one: &Value, other: &Value, subtracts: bool) -> Result<Value, Problem> {
+    let number = |value: &Value| match parts(value) {
+        ("N", content) => number(content),
+        _ => None,
+    };
+    let (Some(one), Some(other)) = (number(one), number(other)) else {
+        return Err(WRONG_TYPE.to_owned());
+    };
+    let other = if subtracts { other.negated() } else { other };
+    Ok(json!({"N": one.plus(&other)?.plain()}))
+}
+
+/// What `ADD` makes of a value.
+fn added(old: &Value, value: &Value) -> Result<Value, Problem> {
+    match (parts(old), parts(value)) {
+        (("N", _), ("N", _)) => sum(old, value, false),
+        (("L", _), ("L", _)) => appended(old, value),
+        ((tag @ ("SS" | "NS" | "BS"), Value::Array(members)), (of_value, Value::Array(more))) if tag == of_value => {
+            let mut all = members.clone();
+            let has =
+                |all: &[Value], member: &Value| all.iter().any(|other| identity(tag, other) == identity(tag, member));
+            for member in more {
+                if !has(&all, member) {
+                    all.push(member.clone());
+                }
+            }
+            Ok(json!({tag: all}))
+        }
+        _ => Err(WRONG_TYPE.to_owned()),
+    }
+}
+
+/// A set without these members; `None` if none is left.
+fn without(old: &Value, value: &Value) -> Result<Option<Value>, Problem> {
+    let (tag, of_value) = (tag(old), tag(value));
+    let (Some(members), true) = (old[tag].as_array(), tag == of_value) else {
+        return Err(WRONG_TYPE.to_owned());
+    };
+    let deleted: Vec<String> = value[tag]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|member| identity(tag, member))
+        .collect();
+    let rest: Vec<&Value> = members
+        .iter()
+        .filter(|member| !deleted.contains(&identity(tag, member)))
+        .collect();
+    Ok((!rest.is_empty()).then(|| json!({tag: rest})))
+}
+
+/// The list or map that has the last element of a path, and this element. The path has more than one.
+fn parent<'v, 'p>(item: &'v mut Map<String, Value>, path: &'p Path) -> Result<(&'v mut Value, &'p Step), Problem> {
+    let invalid = || INVALID_PATH.to_owned();
+    let (last, steps) = path.steps.split_last().ok_or_else(invalid)?;
+    let first = item.get_mut(&path.root).ok_or_else(invalid)?;
+    let step = |value: &'v mut Value, step: &Step| match step {
+        Step::Name(name) => value.get_mut("M")?.get_mut(name),
+        Step::Index(index) => value.get_mut("L")?.get_mut(index),
+    };
+    let parent = steps.iter().try_fold(first, step).ok_or_else(invalid)?;
+    let fits = match last {
+        Step::Name(_) => parent.get("M").is_some(),
+        Step::Index(_) => parent.get("L").is_some(),
+    };
+    if fits { Ok((parent, last)) } else { Err(invalid()) }
+}
+
+fn set(item: &mut Map<String, Value>, path: &Path, value: Value) -> Result<(), Problem> {
+    if path.steps.is_empty() {
+        item.insert(path.root.clone(), value);
+        return Ok(());
+    }
+    match parent(item, path)? {
+        (parent, Step::Name(name)) => parent["M"][name] = value,
+        (parent, Step::Index(index)) => {
+            if let Some(elements) = parent["L"].as_array_mut() {
+                match elements.get_mut(*index) {
+                    Some(element) => *element = value,
+                    None => elements.push(value),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove(item: &mut Map<String, Value>, path: &Path) -> Result<(), Problem> {
+    if path.steps.is_empty() {
+        item.remove(&path.root);
+        return Ok(());
+    }
+    match parent(item, path)? {
+        (parent, Step::Name(name)) => {
+            if let Some(members) = parent["M"].as_object_mut() {
+                members.remove(name);
+            }
+        }
+        (parent, Step::Index(index)) => {
+            if let Some(elements) = parent["L"].as_array_mut().filter(|elements| *index < elements.len()) {
+                elements.remove(*index);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_parent(item: &Map<String, Value>, path: &Path) -> Result<(), Problem> {
+    if path.steps.is_empty() {
+        return Ok(());
+    }
+    parent(&mut item.clone(), path).map(|_| ())
+}

@@ -1,0 +1,557 @@
+//! Answers of the service that others have recorded: the authors of ScyllaDB's `test/alternator`, whose tests pass on it, of moto and of
+//! LocalStack.
+
+use serde_json::{Map, Value, json};
+
+use super::{API, KeyType, Table, TableOptions, Tables, Tokens, operate};
+use crate::admission::{OnDemand, Throughput};
+use crate::dynamo::IndexOptions;
+use crate::journal::Answered;
+use crate::registry::Registry;
+use crate::wire::Outcome;
+
+/// A simulator with three tables.
+struct Recorded {
+    tables: Tables,
+}
+
+impl Recorded {
+    fn new() -> Self {
+        let tables: Tables = Registry::new("table", 1);
+        let by_kind = IndexOptions::key("kind", KeyType::S).sort_key("rank", KeyType::N);
+        for (name, options) in [
+            ("items", TableOptions::key("p", KeyType::S)),
+            ("pairs", TableOptions::key("p", KeyType::S).sort_key("c", KeyType::S)),
+            ("numbers", TableOptions::key("p", KeyType::N)),
+            ("indexed", TableOptions::key("p", KeyType::S).index("by_kind", by_kind)),
+            (
+                "on_demand",
+                TableOptions::key("p", KeyType::S).throughput(Throughput::on_demand(OnDemand::default())),
+            ),
+        ] {
+            tables.add(name, |seed| Table::new(name, options, seed));
+        }
+        Self { tables }
+    }
+
+    /// The answer to a call, or the code and the message of its error.
+    fn call(&self, operation: &str, body: Value) -> Result<Value, (String, String)> {
+        match operate(&self.tables, &Tokens::default(), operation, body, &Answered::default()) {
+            Outcome::Success(answer) => Ok(answer),
+            Outcome::Refused(refusal) => {
+                let error: Value = serde_json::from_slice(&API.error(&refusal, "")).unwrap();
+                let code = error["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
+                let message = error["message"]
+                    .as_str()
+                    .or(error["Message"].as_str())
+                    .unwrap_or_default();
+                Err((code, message.to_owned()))
+            }
+            Outcome::Fault(_) => panic!("no fault is set"),
+        }
+    }
+
+    fn put(&self, table: &str, item: Value) {
+        self.call("PutItem", json!({"TableName": table, "Item": item})).unwrap();
+    }
+
+    fn item(&self, table: &str, key: Value) -> Option<Value> {
+        let answer = self.call("GetItem", json!({"TableName": table, "Key": key})).unwrap();
+        answer.get("Item").cloned()
+    }
+
+    /// The code of the error of a put of an item on a condition, or `None` if it is true. `a` is 1 and `b` is 2 before.
+    fn condition(&self, condition: &str, values: Value) -> Option<(String, String)> {
+        let item =
+            json!({"p": {"S": "1"}, "a": {"N": "1"}, "b": {"N": "2"}, "l": {"L": [{"S": "x"}]}, "s": {"S": "text"}});
+        self.put("items", item.clone());
+        let mut request = json!({"TableName": "items", "Item": item, "ConditionExpression": condition});
+        if values != json!({}) {
+            request["ExpressionAttributeValues"] = values;
+        }
+        self.call("PutItem", request).err()
+    }
+
+    /// The item after an update of one with these attributes, or of none.
+    fn update(&self, before: Option<Value>, update: &str, values: Value) -> Result<Option<Value>, String> {
+        let key = json!({"p": {"S": "updated"}});
+        let of_key = |body: Value| {
+            let mut body = body;
+            body["TableName"] = "items".into();
+            body["Key"] = key.clone();
+            body
+        };
+        self.call("DeleteItem", of_key(json!({}))).unwrap();
+        if let Some(mut before) = before {
+            before["p"] = key["p"].clone();
+            self.put("items", before);
+        }
+        let mut request = of_key(json!({"UpdateExpression": update}));
+        if values != json!({}) {
+            request["ExpressionAttributeValues"] = values;
+        }
+        self.call("UpdateItem", request).map_err(|(code, message)| {
+            assert_eq!(code, "ValidationException", "{update}");
+            message
+        })?;
+        let mut item = self.item("items", key.clone());
+        if let Some(Value::Object(item)) = &mut item {
+            item.remove("p");
+        }
+        Ok(item)
+    }
+}
+
+fn invalid() -> Option<&'static str> {
+    Some("ValidationException")
+}
+
+const FALSE: Option<&str> = Some("ConditionalCheckFailedException");
+
+#[test]
+fn a_condition_may_nest_as_deep_as_its_operators_allow() {
+    let recorded = Recorded::new();
+    let nested = |depth: usize| format!("a<b {}{}", "or (a<b ".repeat(depth), ")".repeat(depth));
+    let flat = |count: usize| vec!["a<b"; count].join(" and ");
+    for (condition, expected) in [
+        (nested(149), None),
+        (nested(150), invalid()),
+        (nested(454), invalid()),
+        (format!("{}a<b{}", "(".repeat(163), ")".repeat(163)), invalid()),
+        (format!("{}a<b{}", "(".repeat(2_046), ")".repeat(2_046)), invalid()),
+        ("(".repeat(4_096), invalid()),
+        (format!("{}a<b", "not ".repeat(250)), None),
+        (format!("{}a<b", "not ".repeat(249)), FALSE),
+        (format!("{}a<b", "not ".repeat(1_000)), invalid()),
+        (flat(150), None),
+        (flat(151), invalid()),
+        (flat(254), invalid()),
+        (format!("a < {}b{}", "size(".repeat(680), ")".repeat(680)), invalid()),
+        (format!("a < {}b{}", "f(".repeat(1_355), ")".repeat(1_355)), invalid()),
+    ] {
+        let error = recorded.condition(&condition, json!({}));
+        assert_eq!(
+            error.as_ref().map(|(code, _)| code.as_str()),
+            expected,
+            "{condition}: {error:?}"
+        );
+    }
+    let functions = format!("SET x = {}a{}", "if_not_exists(a,".repeat(200), ", a)".repeat(200));
+    recorded.update(None, &functions, json!({})).unwrap_err();
+    let (code, message) = recorded.condition(&flat(151), json!({})).unwrap();
+    assert_eq!(
+        (code.as_str(), message.contains("operator count: 301")),
+        ("ValidationException", true)
+    );
+}
+
+#[test]
+fn an_update_that_only_removes_creates_no_item() {
+    let recorded = Recorded::new();
+    for (update, values) in [
+        ("REMOVE a", json!({})),
+        ("REMOVE a, b.c, d[0]", json!({})),
+        ("DELETE a :v", json!({":v": {"SS": ["x"]}})),
+        ("DELETE a :v REMOVE b", json!({":v": {"SS": ["x"]}})),
+    ] {
+        assert_eq!(recorded.update(None, update, values.clone()), Ok(None), "{update}");
+        let mut request = json!({"TableName": "items", "Key": {"p": {"S": "none"}}, "UpdateExpression": update});
+        if values != json!({}) {
+            request["ExpressionAttributeValues"] = values;
+        }
+        recorded
+            .call("TransactWriteItems", json!({"TransactItems": [{"Update": request}]}))
+            .unwrap();
+        assert_eq!(recorded.item("items", json!({"p": {"S": "none"}})), None, "{update}");
+    }
+    let created = recorded.update(None, "REMOVE a SET b = :v", json!({":v": {"N": "1"}}));
+    assert_eq!(created, Ok(Some(json!({"b": {"N": "1"}}))));
+}
+
+#[test]
+fn members_of_number_sets_are_compared_by_value() {
+    let recorded = Recorded::new();
+    let before = || Some(json!({"ns": {"NS": ["1", "2", "3", "20"]}}));
+    for (update, value, expected) in [
+        ("DELETE ns :v", json!(["1.0", "2e1"]), json!({"ns": {"NS": ["2", "3"]}})),
+        (
+            "ADD ns :v",
+            json!(["1.0", "2.00", "4"]),
+            json!({"ns": {"NS": ["1", "2", "3", "4", "20"]}}),
+        ),
+        ("DELETE ns :v", json!(["1e0", "2", "3.0", "20"]), json!({})),
+    ] {
+        let after = recorded.update(before(), update, json!({":v": {"NS": value}}));
+        assert_eq!(after, Ok(Some(expected)), "{update}");
+    }
+}
+
+#[test]
+fn a_condition_that_no_item_could_meet_is_refused_and_others_are_true_or_false() {
+    let recorded = Recorded::new();
+    let list = json!({":v": {"L": [{"N": "1"}]}});
+    let number = |value: &str| json!({":v": {"N": value}});
+    let text = |value: &str| json!({":v": {"S": value}});
+    let size = |size: &str| json!({":v": {"S": "abc"}, ":n": {"N": size}});
+    for (condition, values, expected) in [
+        ("a < :v", list.clone(), invalid()),
+        (":v >= a", list.clone(), invalid()),
+        ("a BETWEEN :v AND b", list.clone(), invalid()),
+        ("l < a", json!({}), FALSE),
+        ("a < :v", text("1"), FALSE),
+        ("absent < lacking", json!({}), FALSE),
+        ("absent <> lacking", json!({}), None),
+        ("absent = lacking", json!({}), FALSE),
+        ("attribute_type(a, :v)", text("DOG"), invalid()),
+        ("attribute_type(a, :v)", number("1"), invalid()),
+        ("attribute_type(a, b)", json!({}), invalid()),
+        ("attribute_type(:v, :v)", text("S"), None),
+        ("attribute_type(:v, :v)", text("N"), FALSE),
+        ("attribute_exists(:v)", text("a"), invalid()),
+        ("size(:v) = :n", size("3"), None),
+        ("size(:v) = :n", size("4"), FALSE),
+        ("size(:v) > a", number("1"), invalid()),
+        ("size(a) = b", json!({}), FALSE),
+        ("size(l) = a", json!({}), None),
+        ("size(s)", json!({}), invalid()),
+        ("size(s, s) > a", json!({}), invalid()),
+        ("attribute_exists(a) = b", json!({}), invalid()),
+        ("BEGINS_WITH(s, :v)", text("te"), invalid()),
+        ("begins_with(s, :v)", text("te"), None),
+        ("begins_with(s, :v)", number("1"), invalid()),
+        ("contains(s, s)", json!({}), invalid()),
+        ("contains(l, :v)", text("x"), None),
+        ("if_not_exists(a, b) = a", json!({}), invalid()),
+        (
+            "a BETWEEN :v AND :n",
+            json!({":v": {"N": "2"}, ":n": {"N": "1"}}),
+            invalid(),
+        ),
+        (
+            "a BETWEEN :v AND :n",
+            json!({":v": {"N": "0"}, ":n": {"S": "1"}}),
+            invalid(),
+        ),
+        ("a BETWEEN b AND a", json!({}), FALSE),
+        ("(a) = (:v)", number("1"), None),
+        ("((a) = :v) AND NOT (b = :v)", number("1.0"), None),
+        ("((a = :v))", number("1"), invalid()),
+        ("((a = :v) AND b > a)", number("1"), None),
+        ("a = :v OR b = :v AND b = a", number("1"), None),
+        ("NOT a = :v OR b > a", number("1"), None),
+        ("a IN (b, :v)", number("1"), None),
+        ("a =", json!({}), invalid()),
+        ("_a = b", json!({}), invalid()),
+        ("a = b AND", json!({}), invalid()),
+        ("a = b)", json!({}), invalid()),
+        ("and = b", json!({}), invalid()),
+        ("a = l[99999999999]", json!({}), invalid()),
+    ] {
+        let error = recorded.condition(condition, values);
+        let code = error.as_ref().map(|(code, _)| code.as_str());
+        assert_eq!(code, expected, "{condition}: {error:?}");
+    }
+}
+
+#[test]
+fn an_update_is_checked_before_and_with_its_item() {
+    let recorded = Recorded::new();
+    let number = || json!({":v": {"N": "7"}});
+    let list = || json!({":v": {"L": [{"N": "7"}]}});
+    let item = || Some(json!({"a": {"M": {"b": {"N": "1"}}}, "l": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}]}}));
+    for (update, values, part) in [
+        ("SET _abc = :v", number(), "Syntax error"),
+        ("SET #a-b = :v", number(), "not defined"),
+        ("SET x = LIST_APPEND(l, :v)", list(), "Invalid function name"),
+        ("SET x = list_append(list_append(l, :v), :v)", list(), "list_append"),
+        ("SET x = list_append(l, :v)", number(), "Incorrect operand type"),
+        ("SET x = list_append(:v)", list(), "Incorrect number of operands"),
+        ("SET x = if_not_exists(:v, :v)", number(), "requires a document path"),
+        ("SET x = size(l)", json!({}), "not allowed"),
+        ("SET x = :v + :v + :v", number(), "Syntax error"),
+        ("SET x = :v SET y = :v", number(), "can only be used once"),
+        ("SET a = :v, a.b = :v", number(), "overlap"),
+        ("SET a.b = :v, a[1] = :v", number(), "conflict"),
+        ("SET x.y = :v", number(), "document path"),
+        ("SET l.y = :v", number(), "document path"),
+        ("REMOVE x.y", json!({}), "document path"),
+        ("REMOVE a[0]", json!({}), "document path"),
+        ("SET x = y", json!({}), "does not exist"),
+        ("ADD l :v", number(), "incorrect data type"),
+        ("ADD x :v", list(), "Incorrect operand type"),
+        ("DELETE x :v", number(), "Incorrect operand type"),
+        ("SET p = :v", number(), "part of the key"),
+        ("SET x = :v + a", number(), "incorrect data type"),
+    ] {
+        let message = recorded.update(item(), update, values).unwrap_err();
+        assert!(message.contains(part), "{update}: {message}");
+    }
+    for (update, values, changed) in [
+        (
+            "REMOVE l[1] SET l[2] = :v",
+            number(),
+            json!({"l": {"L": [{"N": "1"}, {"N": "7"}]}}),
+        ),
+        (
+            "SET l[9] = :v, l[5] = l[0]",
+            number(),
+            json!({"l": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}, {"N": "1"}, {"N": "7"}]}}),
+        ),
+        (
+            "REMOVE a.b, l[0], l[2], l[7]",
+            json!({}),
+            json!({"a": {"M": {}}, "l": {"L": [{"N": "2"}]}}),
+        ),
+        (
+            "SET a.c = a.b - :v",
+            number(),
+            json!({"a": {"M": {"b": {"N": "1"}, "c": {"N": "-6"}}}}),
+        ),
+        (
+            "SET x = if_not_exists(y, if_not_exists(a.b, :v))",
+            number(),
+            json!({"x": {"N": "1"}}),
+        ),
+        (
+            "SET x = list_append(if_not_exists(y, :v), l)",
+            list(),
+            json!({"x": {"L": [{"N": "7"}, {"N": "1"}, {"N": "2"}, {"N": "3"}]}}),
+        ),
+        (
+            "SET x = l REMOVE l",
+            json!({}),
+            json!({"l": null, "x": item().unwrap()["l"]}),
+        ),
+    ] {
+        let mut expected = item().unwrap();
+        for (name, value) in changed.as_object().unwrap() {
+            expected[name] = value.clone();
+        }
+        expected.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        assert_eq!(recorded.update(item(), update, values), Ok(Some(expected)), "{update}");
+    }
+    let large = json!({":v": {"N": "1e50"}, ":w": {"N": "1"}});
+    let message = recorded.update(None, "SET x = :v + :w", large).unwrap_err();
+    assert!(message.contains("Number overflow"), "{message}");
+}
+
+#[test]
+fn a_projection_has_paths_that_are_apart_and_not_too_deep() {
+    let recorded = Recorded::new();
+    recorded.put(
+        "items",
+        json!({"p": {"S": "1"}, "a": {"M": {"b": {"L": [{"N": "0"}, {"N": "1"}, {"N": "2"}]}}}}),
+    );
+    let read = |projection: &str| {
+        let request = json!({"TableName": "items", "Key": {"p": {"S": "1"}}, "ProjectionExpression": projection});
+        recorded.call("GetItem", request)
+    };
+    for projection in [
+        "a, a.b",
+        "a.b[0], a.b",
+        "a.b, a[0]",
+        "a,",
+        "",
+        "a b",
+        &format!("a{}", ".b".repeat(32)),
+    ] {
+        let (code, message) = read(projection).unwrap_err();
+        assert_eq!(code, "ValidationException", "{projection}");
+        assert!(message.contains("Invalid ProjectionExpression"), "{message}");
+    }
+    read(&format!("a{}", ".b".repeat(31))).unwrap();
+    let answer = read("a.b[2], a.b[0], x").unwrap();
+    assert_eq!(
+        answer["Item"],
+        json!({"a": {"M": {"b": {"L": [{"N": "0"}, {"N": "2"}]}}}})
+    );
+}
+
+#[test]
+fn names_of_attributes_have_a_longest_length() {
+    let recorded = Recorded::new();
+    for (length, expected) in [(65_535, None), (65_536, invalid())] {
+        let name = "n".repeat(length);
+        let mut item = Map::from_iter([("p".to_owned(), json!({"S": "1"}))]);
+        item.insert(name.clone(), json!({"N": "1"}));
+        let put = recorded.call("PutItem", json!({"TableName": "items", "Item": item}));
+        let key = json!({"p": {"S": "1"}});
+        let read = recorded.call(
+            "GetItem",
+            json!({"TableName": "items", "Key": key, "ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": name}}),
+        );
+        for result in [put, read] {
+            assert_eq!(result.err().as_ref().map(|(code, _)| code.as_str()), expected);
+        }
+    }
+}
+
+#[test]
+fn a_number_that_is_written_in_two_ways_is_read_twice() {
+    let recorded = Recorded::new();
+    recorded.put("numbers", json!({"p": {"N": "1000"}}));
+    let read = |keys: [&str; 2]| {
+        let keys = keys.map(|key| json!({"p": {"N": key}}));
+        recorded.call("BatchGetItem", json!({"RequestItems": {"numbers": {"Keys": keys}}}))
+    };
+    let item = json!({"p": {"N": "1000"}});
+    assert_eq!(
+        read(["1000", "1e3"]).unwrap()["Responses"]["numbers"],
+        json!([item, item])
+    );
+    let (_, message) = read(["1000", "1000"]).unwrap_err();
+    assert!(message.contains("duplicates"), "{message}");
+}
+
+#[test]
+fn reads_are_in_the_order_of_their_sort_keys_from_any_key_on() {
+    let recorded = Recorded::new();
+    let ordered = ["1", "10", "2", "a", "aa", "b"];
+    for sort in ordered {
+        recorded.put("pairs", json!({"p": {"S": "1"}, "c": {"S": sort}}));
+    }
+    let read = |operation: &str, more: Value| -> Vec<String> {
+        let mut request = json!({"TableName": "pairs"});
+        if operation == "Query" {
+            request["KeyConditionExpression"] = "p = :p".into();
+            request["ExpressionAttributeValues"] = json!({":p": {"S": "1"}});
+        }
+        for (member, value) in more.as_object().unwrap() {
+            request[member] = value.clone();
+        }
+        let answer = recorded.call(operation, request).unwrap();
+        let items = answer["Items"].as_array().unwrap().iter();
+        items.map(|item| item["c"]["S"].as_str().unwrap().to_owned()).collect()
+    };
+    let after = |sort: &str| json!({"ExclusiveStartKey": {"p": {"S": "1"}, "c": {"S": sort}}});
+    for operation in ["Query", "Scan"] {
+        assert_eq!(read(operation, json!({})), ordered);
+        assert_eq!(read(operation, after("10")), ordered[2..]);
+        assert_eq!(read(operation, after("11")), ordered[2..], "a key of no item");
+    }
+    let mut backward = after("11");
+    backward["ScanIndexForward"] = false.into();
+    assert_eq!(read("Query", backward), ["10", "1"]);
+    let from_a = json!({"KeyConditionExpression": "p = :p AND begins_with(c, :c)", "ExpressionAttributeValues":
+        {":p": {"S": "1"}, ":c": {"S": "a"}}});
+    assert_eq!(read("Query", from_a), ["a", "aa"]);
+}
+
+#[test]
+fn a_page_of_a_table_on_demand_costs_a_unit_for_each_partition() {
+    let recorded = Recorded::new();
+    recorded.put("on_demand", json!({"p": {"S": "1"}}));
+    for (consistent, units) in [(true, 4.0), (false, 2.0)] {
+        let request =
+            json!({"TableName": "on_demand", "ConsistentRead": consistent, "ReturnConsumedCapacity": "TOTAL"});
+        let answer = recorded.call("Scan", request).unwrap();
+        assert_eq!(answer["ConsumedCapacity"]["CapacityUnits"], units);
+    }
+}
+
+#[test]
+fn no_reason_is_told_behind_the_first_action_that_is_invalid() {
+    let recorded = Recorded::new();
+    recorded.put("items", json!({"p": {"S": "1"}, "s": {"S": "x"}}));
+    let add = |id: &str| {
+        json!({"Update": {"TableName": "items", "Key": {"p": {"S": id}}, "UpdateExpression": "ADD s :n",
+            "ExpressionAttributeValues": {":n": {"N": "1"}}}})
+    };
+    let exists = |id: &str| json!({"ConditionCheck": {"TableName": "items", "Key": {"p": {"S": id}}, "ConditionExpression": "attribute_exists(p)"}});
+    let (code, message) = recorded
+        .call(
+            "TransactWriteItems",
+            json!({"TransactItems": [exists("2"), add("1"), exists("3")]}),
+        )
+        .unwrap_err();
+    assert_eq!(code, "TransactionCanceledException");
+    assert!(
+        message.ends_with("[ConditionalCheckFailed, ValidationError, None]"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_index_is_read_in_its_own_order() {
+    let recorded = Recorded::new();
+    for (id, kind, rank) in [("a", "x", "10"), ("b", "x", "9"), ("c", "y", "1"), ("d", "x", "9")] {
+        recorded.put(
+            "indexed",
+            json!({"p": {"S": id}, "kind": {"S": kind}, "rank": {"N": rank}, "more": {"S": id}}),
+        );
+    }
+    recorded.put("indexed", json!({"p": {"S": "e"}, "kind": {"S": "x"}}));
+    let query = |more: Value| {
+        let mut request = json!({"TableName": "indexed", "IndexName": "by_kind", "KeyConditionExpression": "kind = :k",
+            "ExpressionAttributeValues": {":k": {"S": "x"}}, "ReturnConsumedCapacity": "INDEXES"});
+        for (member, value) in more.as_object().unwrap() {
+            request[member] = value.clone();
+        }
+        recorded.call("Query", request)
+    };
+    let mut found = Vec::new();
+    let mut more = json!({"Limit": 1});
+    loop {
+        let page = query(more.clone()).unwrap();
+        for item in page["Items"].as_array().unwrap() {
+            found.push(item["p"]["S"].as_str().unwrap().to_owned());
+        }
+        assert!(
+            page["ConsumedCapacity"]["GlobalSecondaryIndexes"]["by_kind"].is_object(),
+            "{page}"
+        );
+        match page.get("LastEvaluatedKey") {
+            Some(last) => more["ExclusiveStartKey"] = last.clone(),
+            None => break,
+        }
+    }
+    assert_eq!(
+        (found.len(), found.last().map(String::as_str)),
+        (3, Some("a")),
+        "{found:?}"
+    );
+    let backward = query(json!({"ScanIndexForward": false, "ProjectionExpression": "p"})).unwrap();
+    assert_eq!(backward["Items"][0], json!({"p": {"S": "a"}}));
+    for (more, part) in [
+        (json!({"ConsistentRead": true}), "Consistent reads are not supported"),
+        (json!({"IndexName": "other"}), "does not have the specified index"),
+        (json!({"FilterExpression": "kind = :k"}), "non-primary key attributes"),
+        (
+            json!({"ExclusiveStartKey": {"p": {"S": "a"}}}),
+            "starting key is invalid",
+        ),
+    ] {
+        let (_, message) = query(more).unwrap_err();
+        assert!(message.contains(part), "{message}");
+    }
+    let scanned = recorded
+        .call("Scan", json!({"TableName": "indexed", "IndexName": "by_kind"}))
+        .unwrap();
+    assert_eq!(scanned["Count"], 4, "an item without a key of the index is not in it");
+}
+
+#[test]
+fn select_must_fit_the_projection() {
+    let recorded = Recorded::new();
+    for (select, projection, index, part) in [
+        ("SPECIFIC_ATTRIBUTES", None, None, "SPECIFIC_ATTRIBUTES"),
+        ("SPECIFIC_ATTRIBUTES", Some("more"), None, ""),
+        ("COUNT", Some("more"), None, "only the Count"),
+        ("COUNT", None, None, ""),
+        ("ALL_ATTRIBUTES", Some("more"), None, "ALL_ATTRIBUTES"),
+        ("ALL_ATTRIBUTES", None, Some("by_kind"), ""),
+        ("ALL_PROJECTED_ATTRIBUTES", None, None, "using an IndexName"),
+        ("ALL_PROJECTED_ATTRIBUTES", None, Some("by_kind"), ""),
+        ("DOG", None, None, "enum value set"),
+    ] {
+        let request =
+            json!({"TableName": "indexed", "Select": select, "ProjectionExpression": projection, "IndexName": index});
+        match recorded.call("Scan", request) {
+            Ok(answer) => {
+                assert_eq!(part, "", "{select}");
+                assert_eq!(answer.get("Items").is_none(), select == "COUNT");
+            }
+            Err((_, message)) => assert!(!part.is_empty() && message.contains(part), "{select}: {message}"),
+        }
+    }
+}
