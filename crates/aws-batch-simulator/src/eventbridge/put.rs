@@ -138,6 +138,15 @@ fn failure(event: &Value) -> Option<Refusal> {
         let message = format!("Parameter {part} is not valid. Reason: {part} is a required argument.");
         return Some(Refusal::new("InvalidArgument", message));
     }
+    if event["Source"]
+        .as_str()
+        .is_some_and(|source| source.starts_with("aws."))
+    {
+        return Some(Refusal::new(
+            "NotAuthorizedForSourceException",
+            "Not authorized for the source.",
+        ));
+    }
     let detail = event["Detail"].as_str().unwrap_or_default();
     let is_object = serde_json::from_str(detail).is_ok_and(|detail: Value| detail.is_object());
     (!is_object).then(|| Refusal::new("MalformedDetail", "Detail is malformed."))

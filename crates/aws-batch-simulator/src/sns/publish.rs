@@ -71,6 +71,10 @@ fn check(topic: &Topic, entries: Value) -> Result<Vec<Entry>, Refusal> {
             return Err(Refusal::new("BatchEntryIdsNotDistinct", message));
         }
         check_order(topic, entry)?;
+        check_structure(entry)?;
+        if entry["Subject"] == "" {
+            return Err(invalid("Invalid parameter: Subject"));
+        }
     }
     if entries.iter().map(size_of).sum::<usize>() > topic.options().largest_message {
         let message = "The length of all the batch messages put together is more than the limit.";
@@ -93,6 +97,25 @@ fn check_order(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
         return Err(invalid(
             "Invalid parameter: The topic should either have ContentBasedDeduplication enabled or MessageDeduplicationId \
              provided explicitly",
+        ));
+    }
+    Ok(())
+}
+
+/// A message with the structure `json` is an object with a text for each protocol, and one for all others.
+fn check_structure(entry: &Value) -> Result<(), Refusal> {
+    if entry["MessageStructure"] != "json" {
+        return Ok(());
+    }
+    let message = entry["Message"].as_str().unwrap_or_default();
+    let Ok(message) = serde_json::from_str::<Value>(message) else {
+        return Err(invalid(
+            "Invalid parameter: Message Structure - JSON message body failed to parse",
+        ));
+    };
+    if !message["default"].is_string() {
+        return Err(invalid(
+            "Invalid parameter: Message Structure - No default entry in JSON message body",
         ));
     }
     Ok(())

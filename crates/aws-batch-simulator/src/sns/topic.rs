@@ -170,7 +170,19 @@ impl Topics {
     /// The topic that a request names by its ARN.
     pub(super) fn of_request(&self, body: &Value) -> Result<Topic, Refusal> {
         let arn = body["TopicArn"].as_str().unwrap_or_default();
-        let name = arn.rsplit(':').next().unwrap_or_default();
+        let elements: Vec<&str> = arn.split(':').collect();
+        let [_, _, _, region, _, name, ..] = elements.as_slice() else {
+            return Err(Refusal::new(
+                "InvalidParameter",
+                format!(
+                    "Invalid parameter: TopicArn Reason: An ARN must have at least 6 elements, not {}",
+                    elements.len()
+                ),
+            ));
+        };
+        if *region != REGION {
+            return Err(Refusal::new("InvalidParameter", "Invalid parameter: TopicArn"));
+        }
         self.find(name)
             .ok_or_else(|| Refusal::new("NotFound", "Topic does not exist").status(404))
     }

@@ -63,8 +63,8 @@ fn check_name(name: &str) -> Result<(), Refusal> {
             "Message (user) attribute names must be shorter than 256 Bytes",
         ));
     }
-    // Letters beyond ASCII are not documented, but accepted.
-    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter) || !letter.is_ascii();
+    // Letters beyond ASCII are not documented, but accepted; other signs are not.
+    let is_allowed = |letter: char| letter.is_alphanumeric() || "_-.".contains(letter);
     if !name.chars().all(is_allowed) {
         return Err(invalid_value(
             "Message (user) attributes name can only contain upper and lower score characters, digits, periods, hyphens and \
@@ -156,6 +156,8 @@ mod tests {
             "",
             "a b",
             "a/b",
+            "a§b",
+            "a😀",
             ".a",
             "a.",
             "a..b",

@@ -115,7 +115,11 @@ fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
         "MD5OfBody": of_body(&message.body),
         "Body": message.body,
     });
-    let requested = requested_names(body, "MessageAttributeNames");
+    let mut requested = requested_names(body, "MessageAttributeNames");
+    // Not documented, but as `All`. System attributes have no such name.
+    if requested.contains(&"*") {
+        requested = vec!["All"];
+    }
     let attributes: Map<String, Value> = message
         .attributes
         .as_deref()

@@ -42,7 +42,8 @@ pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<SendEntry>, Ref
     if queue.is_fifo() {
         for entry in &entries {
             if entry["MessageGroupId"].as_str().is_none_or(str::is_empty) {
-                return Err(missing("MessageGroupId"));
+                // Not `MissingParameter`, as recorded by LocalStack.
+                return Err(invalid_value("The request must contain the parameter MessageGroupId."));
             }
             if entry["MessageDeduplicationId"].is_null() && !queue.options().deduplicates_by_content {
                 return Err(invalid_value(
@@ -143,7 +144,7 @@ fn check_entry(queue: &Queue, entry: Value) -> SendEntry {
         attributes_digest: digest_of("MessageAttributes"),
         system_attributes_digest: digest_of("MessageSystemAttributes"),
         deduplication_id,
-        delay: entry["DelaySeconds"].as_u64().map(Duration::from_secs),
+        delay: delay_of(queue, &entry["DelaySeconds"]),
         failure,
         json: entry,
     }
@@ -189,6 +190,12 @@ fn find_failure(queue: &Queue, entry: &Value) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// The delay of a message. A FIFO queue has one for all of its messages: the only value that it takes, 0, asks for it.
+fn delay_of(queue: &Queue, delay: &Value) -> Option<Duration> {
+    let seconds = delay.as_u64().filter(|seconds| *seconds > 0 || !queue.is_fifo());
+    seconds.map(Duration::from_secs)
 }
 
 fn check_delay(queue: &Queue, delay: &Value) -> Result<(), Refusal> {

@@ -164,3 +164,15 @@ async fn a_fault_of_one_event_fails_one_event_however_many_buses_the_call_names(
     orders.script([InjectedFault::Repeated(1)]);
     assert_eq!(put(&client, both()).await.unwrap().entries().len(), 5);
 }
+
+/// From the API reference of `PutEvents`: the prefix is reserved for the services of AWS.
+#[tokio::test(start_paused = true)]
+async fn an_event_of_a_service_of_aws_fails_alone() {
+    let simulator = Simulator::new(1);
+    let bus = simulator.event_bus("orders", EventBusOptions::default());
+    let client = simulator.eventbridge_client();
+    let of = |source: &str| event("orders").source(source).build();
+    let output = put(&client, vec![of("aws.s3"), of("aws"), of("awsome.shop")]).await.unwrap();
+    assert_eq!(codes(&output), ["NotAuthorizedForSourceException", "", ""]);
+    assert_eq!(bus.events().len(), 2);
+}

@@ -216,7 +216,11 @@ async fn a_fifo_queue_needs_a_group_and_a_deduplication_id() {
     let error = send(&sqs, queue.url(), vec![ordered("a", 1), no_group])
         .await
         .unwrap_err();
-    assert_eq!(error.code(), Some("MissingParameter"));
+    assert_eq!(
+        error.code(),
+        Some("InvalidParameterValue"),
+        "as LocalStack has recorded it"
+    );
     let no_id = entry("b").message_body("2").message_group_id("a").build().unwrap();
     let error = send(&sqs, queue.url(), vec![ordered("a", 1), no_id.clone()])
         .await
@@ -401,4 +405,39 @@ async fn messages_with_attributes_that_break_a_rule_fail() {
     );
     let digest = output.successful()[1].md5_of_message_system_attributes();
     assert_eq!(digest.map(str::len), Some(32));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_of_a_fifo_queue_has_the_delay_of_the_queue_with_a_delay_of_zero_too() {
+    let simulator = Simulator::new(1);
+    let options = QueueOptions::default().delay(Duration::from_secs(5));
+    let queue = simulator.queue("orders.fifo", options);
+    let sqs = simulator.sqs_client();
+    let message = entry("a").message_body("1").message_group_id("g").message_deduplication_id("d");
+    let message = message.delay_seconds(0).build().unwrap();
+    send(&sqs, queue.url(), vec![message]).await.unwrap();
+    let receive = || sqs.receive_message().queue_url(queue.url()).send();
+    assert!(receive().await.unwrap().messages().is_empty());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(receive().await.unwrap().messages().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_star_asks_for_all_attributes_of_a_message_as_all_does() {
+    let simulator = Simulator::new(1);
+    let sqs = simulator.sqs_client();
+    for (name, count) in [("*", 2), ("All", 2), (".*", 2), ("a.*", 1), ("other", 0)] {
+        let queue = simulator.queue("orders", QueueOptions::default());
+        let attribute = || {
+            let attribute = MessageAttributeValue::builder().data_type("String").string_value("x");
+            attribute.build().unwrap()
+        };
+        let message = entry("a").message_body("1").message_attributes("a.b", attribute());
+        let message = message.message_attributes("c", attribute()).build().unwrap();
+        send(&sqs, queue.url(), vec![message]).await.unwrap();
+        let received = sqs.receive_message().queue_url(queue.url()).message_attribute_names(name);
+        let received = received.send().await.unwrap();
+        let attributes = received.messages()[0].message_attributes();
+        assert_eq!(attributes.map_or(0, std::collections::HashMap::len), count, "{name}");
+    }
 }

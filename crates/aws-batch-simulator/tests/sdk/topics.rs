@@ -197,3 +197,36 @@ async fn messages_and_calls_are_throttled() {
     assert_eq!(output.failed()[0].code(), "KMSThrottling");
     assert_eq!(topic.len(), 4 + 10 + 10 + 8);
 }
+
+/// As LocalStack has recorded it on SNS: the whole call is refused.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_refused_for_a_broken_structure_an_empty_subject_or_a_topic_elsewhere() {
+    let simulator = Simulator::new(1);
+    let topic = simulator.topic("orders", TopicOptions::default());
+    let client = simulator.sns_client();
+    let structured = |text: &str| {
+        let entry = PublishBatchRequestEntry::builder().id("a").message(text);
+        entry.message_structure("json").build().unwrap()
+    };
+    let subject = |subject: &str| {
+        let entry = PublishBatchRequestEntry::builder().id("a").message("text");
+        entry.subject(subject).build().unwrap()
+    };
+    let elsewhere = topic.arn().replace("us-east-1", "eu-west-1");
+    for (arn, entry, part) in [
+        (topic.arn(), structured("{broken"), "JSON message body failed to parse"),
+        (topic.arn(), structured("[]"), "No default entry"),
+        (topic.arn(), structured(r#"{"sqs": "text"}"#), "No default entry"),
+        (topic.arn(), structured(r#"{"default": {}}"#), "No default entry"),
+        (topic.arn(), subject(""), "Invalid parameter: Subject"),
+        (elsewhere, message("a", "text"), "Invalid parameter: TopicArn"),
+        ("orders".to_owned(), message("a", "text"), "at least 6 elements, not 1"),
+    ] {
+        let error = publish(&client, arn, vec![message("b", "text"), entry]).await.unwrap_err();
+        assert_eq!(error.code(), Some("InvalidParameter"), "{part}");
+        assert!(error.message().unwrap().contains(part), "{error:?}");
+    }
+    assert!(topic.messages().is_empty());
+    let good = structured(r#"{"default": "text"}"#);
+    assert_eq!(publish(&client, topic.arn(), vec![good]).await.unwrap().successful().len(), 1);
+}
