@@ -23,7 +23,7 @@ use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Undelivered};
 use crate::shutdown::joined;
-use crate::targets::{ErasedTarget, Fault};
+use crate::targets::{ErasedTarget, Fault, Identity};
 
 /// Converts a value into an entry.
 pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + Sync>> + Send + Sync;
@@ -297,6 +297,10 @@ impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
         if let Some(confirmation) = self.confirmation {
             confirmation.resolve(&self.value, fate);
         }
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.confirmation.as_ref()?.identity()
     }
 
     fn panicked(&self) {

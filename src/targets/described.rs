@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tracing::{debug, warn};
 
-use super::Fault;
 use super::lookup::{Advice, Lookup, LookupError};
+use super::{Fault, Identity};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
 
@@ -138,10 +138,21 @@ impl Described {
 
     /// Gives a message an id if it needs one.
     pub(super) fn complete(&self, id: &mut Option<String>) {
-        if self.is_fifo && self.is_by_content() == Some(false) && id.is_none() {
+        if self.needs_id(id) {
             let number = self.next.fetch_add(1, Relaxed);
             *id = Some(format!("{:032x}-{number}", self.prefix));
         }
+    }
+
+    /// Gives a message of a spool its id if it needs one.
+    pub(super) fn identify(&self, id: &mut Option<String>, identity: &Identity) {
+        if self.needs_id(id) {
+            *id = Some(identity.to_string());
+        }
+    }
+
+    fn needs_id(&self, id: &Option<String>) -> bool {
+        self.is_fifo && self.is_by_content() == Some(false) && id.is_none()
     }
 }
 

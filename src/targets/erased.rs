@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Answer, BatchTarget, Fault, Lane, Limits};
+use super::{Answer, BatchTarget, Fault, Identity, Lane, Limits};
 use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
 
@@ -19,6 +19,7 @@ pub(crate) trait ErasedTarget<E>: Send + Sync {
     fn throughput(&self) -> Option<f64>;
     fn preparation_fault(&self) -> Option<Fault>;
     fn prepare(&self) -> BoxFuture<'_, ()>;
+    fn identify(&self, entry: &mut E, identity: &Identity);
     fn check(&self, entry: &E) -> Result<usize, InvalidEntry>;
     fn weight(&self, entry: &E, bytes: usize) -> usize;
     fn supersedes(&self, newer: &E, older: &E) -> bool;
@@ -68,6 +69,10 @@ impl<T: BatchTarget> ErasedTarget<T::Entry> for T {
 
     fn prepare(&self) -> BoxFuture<'_, ()> {
         BatchTarget::prepare(self).boxed()
+    }
+
+    fn identify(&self, entry: &mut T::Entry, identity: &Identity) {
+        BatchTarget::identify(self, entry, identity);
     }
 
     fn check(&self, entry: &T::Entry) -> Result<usize, InvalidEntry> {

@@ -22,6 +22,7 @@ mod erased;
 pub mod eventbridge;
 #[cfg(feature = "firehose")]
 pub mod firehose;
+mod identity;
 #[cfg(feature = "kinesis")]
 pub mod kinesis;
 mod lane;
@@ -48,6 +49,9 @@ pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
 #[cfg(feature = "aws")]
 pub use classify::{classify, classify_entry};
 pub(crate) use erased::{ErasedTarget, Wanted};
+pub use identity::Identity;
+#[cfg(feature = "spool")]
+pub(crate) use identity::{DoubtSince, Doubts};
 pub use lane::Lane;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;

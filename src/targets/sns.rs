@@ -16,7 +16,7 @@ use super::lane::hash_of;
 use super::lookup::LookupError;
 use super::renewal::Changes;
 use super::request::{in_span, request_span, single_attempt};
-use super::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Verdict, classify, classify_entry};
+use super::{Acknowledgement, Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict, classify, classify_entry};
 use crate::invalid::InvalidEntry;
 
 /// Messages in a call. From the API reference of `PublishBatch`.
@@ -156,6 +156,10 @@ impl BatchTarget for SnsTopic {
         let (group, deduplication) = (message.message_group_id(), message.message_deduplication_id());
         check_ids(group, deduplication, self.is_fifo)?;
         Ok(actual)
+    }
+
+    fn identify(&self, message: &mut PublishBatchRequestEntry, identity: &Identity) {
+        self.described.identify(&mut message.message_deduplication_id, identity);
     }
 
     fn complete(&self, message: &mut PublishBatchRequestEntry) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Answer, Fault, Lane};
+use super::{Answer, Fault, Identity, Lane};
 use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
 
@@ -16,7 +16,7 @@ use crate::report::Undelivered;
 /// | the log | [`name`](Self::name) |
 /// | entries that keep an order | [`lane`](Self::lane), [`supersedes`](Self::supersedes) |
 /// | information that is needed before the first entry | [`prepare`](Self::prepare), [`preparation_fault`](Self::preparation_fault) |
-/// | additions to an entry, or objects stored for it | [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
+/// | additions to an entry, or objects stored for it | [`identify`](Self::identify), [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
 /// | capacity that is not counted in entries | [`units`](Self::units), [`send_metered`](Self::send_metered) |
 /// | capacity that the service announces | [`throughput`](Self::throughput) |
 /// | capacity that is split among keys | [`partition_key`](Self::partition_key) |
@@ -142,6 +142,13 @@ pub trait BatchTarget: Send + Sync + 'static {
     }
 
     // Additions to an entry.
+
+    /// The entry may have been sent before with this identity, by another delivery or process: it is of a
+    /// [spool](crate::Delivery::spooled). A target whose service recognizes a repetition lets it do so by the identity. Called once for
+    /// each entry of a spool, before its [check](Self::check). Default: nothing.
+    fn identify(&self, entry: &mut Self::Entry, identity: &Identity) {
+        let _ = (entry, identity);
+    }
 
     /// Completes one entry, for example with an id by which the service recognizes a retry. Called once for each entry,
     /// after its [check](Self::check). The addition stays in an entry that is handed back, unless

@@ -13,7 +13,7 @@ use crate::backoff::Retry;
 use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
-use crate::targets::{Fault, Lane};
+use crate::targets::{Fault, Identity, Lane};
 
 pub(crate) use chunk::{Chunk, Space};
 
@@ -173,6 +173,11 @@ pub(crate) trait Confirms<E>: Send + Sync {
     /// This entry was delivered or superseded, or its condition does not hold.
     fn resolve(self: Box<Self>, entry: &E, disposition: Disposition);
 
+    /// By what the service recognizes the entry if another delivery has sent it before.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
+
     /// Code of the caller panicked with this entry. It is handed back next, as are others for the stop of the delivery.
     fn panicked(&self) {}
 
@@ -188,6 +193,11 @@ impl<E> Confirmation<E> {
     /// Tells that this entry was delivered or superseded, or that its condition does not hold.
     pub(crate) fn resolve(self, entry: &E, disposition: Disposition) {
         self.0.resolve(entry, disposition);
+    }
+
+    /// By what the service recognizes the entry if another delivery has sent it before.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.0.identity()
     }
 
     /// Tells that code of the caller panicked with this entry, before it is handed back.

@@ -158,9 +158,16 @@ impl<'a, E> Fresh<'a, E> {
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let incoming = self.next.as_mut()?;
         let entry = &mut incoming.entry;
+        let identity = incoming
+            .confirmation
+            .as_ref()
+            .and_then(|confirmation| confirmation.identity());
         let mut state = EntryState::new(incoming.position, 0);
         state.arrived = Some(incoming.handed_over.unwrap_or(now));
         let checked = guarded("the target's look at an entry", || {
+            if let Some(identity) = &identity {
+                target.identify(entry, identity);
+            }
             state.bytes = measure(entry, target, limits)?;
             let traits = target.complete(entry, state.bytes, wanted);
             state.weight = traits.weight;

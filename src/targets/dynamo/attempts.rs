@@ -1,14 +1,14 @@
 //! The attempts of a write: what became of one, and what the write remembers of them for as long as the entry lives.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
-use tokio::time::Instant;
 
 use super::Attributes;
-use crate::targets::{Answer, Verdict};
+use crate::targets::identity::DoubtSince;
+use crate::targets::{Answer, Identity, Verdict};
 
 /// How long after an attempt without an answer its token may be used again. DynamoDB recognizes a token for 10 minutes; the
 /// rest is for the way of the request and for clocks that differ. From the API reference of `TransactWriteItems`.
@@ -33,28 +33,17 @@ pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
 /// Whether an earlier attempt may have been applied, the token of its requests, and what stood there when a condition did not
 /// hold. The clones of an entry share it: a clone is the same write, and not another one.
 #[derive(Debug, Default)]
-pub(super) struct Attempts(Mutex<State>);
+pub(super) struct Attempts {
+    state: Mutex<State>,
+    /// What recognizes the entry also in other deliveries, if it is of a spool.
+    identity: Option<Identity>,
+}
 
 #[derive(Debug, Default)]
 struct State {
     doubt: Option<DoubtSince>,
     token: Option<String>,
     failed: Vec<FailedCondition>,
-}
-
-/// When an attempt left whose answer did not come.
-///
-/// On two clocks: that of the process does not count while the machine sleeps, and that of the machine may be set.
-#[derive(Debug, Clone, Copy)]
-struct DoubtSince {
-    since: Instant,
-    at: SystemTime,
-}
-
-impl DoubtSince {
-    fn age(self) -> Duration {
-        self.since.elapsed().max(self.at.elapsed().unwrap_or_default())
-    }
 }
 
 /// An attempt that is under way.
@@ -96,15 +85,25 @@ impl std::fmt::Debug for FailedCondition {
 }
 
 impl Attempts {
+    /// Those of an entry that other deliveries may have sent before.
+    pub(super) fn of(identity: &Identity) -> Self {
+        let state = State {
+            doubt: identity.doubt(),
+            ..State::default()
+        };
+        Self {
+            state: Mutex::new(state),
+            identity: Some(identity.clone()),
+        }
+    }
+
     /// An attempt begins. Until it [ends](Self::end), it may have been applied: its future may be dropped at any time.
     pub(super) fn begin(&self) -> Attempt {
         let mut state = self.state();
         let before = state.doubt;
         state.failed.clear();
-        state.doubt.get_or_insert_with(|| DoubtSince {
-            since: Instant::now(),
-            at: SystemTime::now(),
-        });
+        state.doubt.get_or_insert_with(DoubtSince::now);
+        self.note(&state);
         Attempt { before }
     }
 
@@ -115,7 +114,10 @@ impl Attempts {
         if state.doubt.is_some_and(|doubt| doubt.age() >= TOKEN_IS_VALID) {
             return None;
         }
-        let new = || format!("{:032x}", rand::random::<u128>());
+        let new = || {
+            let identity = self.identity.as_ref();
+            identity.map_or_else(|| format!("{:032x}", rand::random::<u128>()), Identity::to_string)
+        };
         Some(state.token.get_or_insert_with(new).clone())
     }
 
@@ -133,12 +135,20 @@ impl Attempts {
             (None, _) => true,
             (Some(_), _) => {
                 (state.doubt, state.token) = (None, None);
-                return;
+                return self.note(&state);
             }
         };
         // What is known of this attempt says nothing of the ones before it.
         if !is_ambiguous {
             state.doubt = attempt.before;
+            self.note(&state);
+        }
+    }
+
+    /// The next delivery of the entry is told of the doubt.
+    fn note(&self, state: &State) {
+        if let Some(identity) = &self.identity {
+            identity.set_doubt(state.doubt);
         }
     }
 
@@ -153,7 +163,7 @@ impl Attempts {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -212,6 +222,22 @@ mod tests {
         }
         answered(&attempts, &Answer::Whole(Verdict::Accepted));
         assert_ne!(attempts.token(), token);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_next_delivery_of_a_spooled_write_goes_on_with_its_token_and_its_doubt() {
+        let identity = Identity::new(7);
+        let attempts = Attempts::of(&identity);
+        answered(&attempts, &lost());
+        drop(attempts);
+        tokio::time::advance(Duration::from_mins(5)).await;
+        let next = Attempts::of(&identity);
+        assert_eq!(next.token(), Some(format!("{:032x}", 7)));
+        assert!(answered(&next, &throttled()));
+        tokio::time::advance(Duration::from_mins(4)).await;
+        assert_eq!(Attempts::of(&identity).token(), None);
+        answered(&next, &Answer::Whole(Verdict::Accepted));
+        assert!(Attempts::of(&identity).token().is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ use super::attempts::{Attempts, Reply};
 use super::calls::Calls;
 use super::transaction::{MAX_TRANSACTION_BYTES, Transaction};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict};
 
 /// Transactions of DynamoDB, each of which is one call of `TransactWriteItems`.
 ///
@@ -56,6 +56,10 @@ impl BatchTarget for DynamoTransactions {
 
     fn check(&self, transaction: &Transaction) -> Result<usize, InvalidEntry> {
         transaction.check()
+    }
+
+    fn identify(&self, transaction: &mut Transaction, identity: &Identity) {
+        transaction.attempts = Arc::new(Attempts::of(identity));
     }
 
     /// Clones have one token, so each is sent after the one before it was decided: then it is another transaction.

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
-use super::attempts::{FailedCondition, Reply};
+use super::attempts::{Attempts, FailedCondition, Reply};
 use super::check;
 use super::item_write::{ItemWrite, Operation};
 use super::size::{attributes_memory, item_size, write_units};
@@ -11,7 +12,7 @@ use super::table::DynamoTable;
 use super::transaction::TRANSACTION;
 use super::transactions::transact;
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict};
 
 /// A DynamoDB table to write single items to, with conditions and updates, which `BatchWriteItem` does not know.
 ///
@@ -136,6 +137,10 @@ impl BatchTarget for DynamoWrites {
         let (update, condition) = (write.update.as_deref(), write.condition.as_deref());
         let expressions = check::expressions(update, condition, Some(&write.names), Some(&write.values))?;
         Ok((request + expressions).min(self.0.limits.bytes))
+    }
+
+    fn identify(&self, write: &mut ItemWrite, identity: &Identity) {
+        write.attempts = Arc::new(Attempts::of(identity));
     }
 
     fn weight(&self, write: &ItemWrite, bytes: usize) -> usize {

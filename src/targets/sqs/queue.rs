@@ -16,7 +16,7 @@ use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;
 use crate::targets::lane::hash_of;
-use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
+use crate::targets::{Answer, BatchTarget, Fault, Identity, Lane, Limits};
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -159,6 +159,12 @@ impl BatchTarget for SqsQueue {
             return checked;
         }
         self.queue.check(entry)
+    }
+
+    fn identify(&self, entry: &mut SendMessageBatchRequestEntry, identity: &Identity) {
+        self.queue
+            .described
+            .identify(&mut entry.message_deduplication_id, identity);
     }
 
     fn complete(&self, entry: &mut SendMessageBatchRequestEntry) {

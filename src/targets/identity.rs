@@ -1,0 +1,146 @@
+//! By what a service recognizes an entry that is sent again, also by another process.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::sync::{Mutex, MutexGuard};
+
+/// By what a service recognizes an entry that is sent again, also by another delivery or process. Each entry of a
+/// [spool](crate::Delivery::spooled) has one for as long as it is in the folder.
+///
+/// Its `Display` is the id as 32 hexadecimal digits, for example for the key of a request that is to be applied once.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    id: u128,
+    number: u64,
+    doubts: Arc<Doubts>,
+}
+
+/// When an attempt left whose answer did not come.
+///
+/// On two clocks: that of the process does not count while the machine sleeps, and that of the machine may be set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct DoubtSince {
+    pub(crate) since: Instant,
+    pub(crate) at: SystemTime,
+}
+
+impl DoubtSince {
+    /// An attempt leaves now.
+    #[cfg(any(feature = "dynamodb", test))]
+    pub(crate) fn now() -> Self {
+        Self {
+            since: Instant::now(),
+            at: SystemTime::now(),
+        }
+    }
+
+    /// An attempt of an earlier process.
+    #[cfg(feature = "spool")]
+    pub(crate) fn of_system(at: SystemTime) -> Self {
+        let now = Instant::now();
+        let age = at.elapsed().unwrap_or_default();
+        Self {
+            since: now.checked_sub(age).unwrap_or(now),
+            at,
+        }
+    }
+
+    #[cfg(any(feature = "dynamodb", feature = "spool"))]
+    pub(crate) fn age(self) -> Duration {
+        self.since.elapsed().max(self.at.elapsed().unwrap_or_default())
+    }
+}
+
+/// Which entries may have been delivered although no answer has said so, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts {
+    since: Mutex<BTreeMap<u64, DoubtSince>>,
+    /// There is one after none was.
+    noted: Notify,
+}
+
+impl Identity {
+    /// That of an entry with this id, which no other one must have.
+    pub fn new(id: u128) -> Self {
+        Self::among(id, 0, &Arc::default())
+    }
+
+    /// That of the entry with this number.
+    pub(crate) fn among(id: u128, number: u64, doubts: &Arc<Doubts>) -> Self {
+        Self {
+            id,
+            number,
+            doubts: Arc::clone(doubts),
+        }
+    }
+
+    /// The id, which no other entry has.
+    pub fn id(&self) -> u128 {
+        self.id
+    }
+
+    /// Since when the entry may have been delivered, if it may.
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn doubt(&self) -> Option<DoubtSince> {
+        self.doubts.all().get(&self.number).copied()
+    }
+
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn set_doubt(&self, doubt: Option<DoubtSince>) {
+        let mut all = self.doubts.all();
+        if all.is_empty() {
+            self.doubts.noted.notify_one();
+        }
+        match doubt {
+            Some(since) => _ = all.insert(self.number, since),
+            None => _ = all.remove(&self.number),
+        }
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.id)
+    }
+}
+
+impl Doubts {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, DoubtSince>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(feature = "spool")]
+impl Doubts {
+    /// Those of an earlier process.
+    pub(crate) fn of(doubts: impl IntoIterator<Item = (u64, DoubtSince)>) -> Self {
+        Self {
+            since: Mutex::new(doubts.into_iter().collect()),
+            noted: Notify::new(),
+        }
+    }
+
+    /// Waits until there is one after none was.
+    pub(crate) async fn noted(&self) {
+        self.noted.notified().await;
+    }
+
+    /// Whether they are those of other entries than these.
+    pub(crate) fn differ<'a>(&self, numbers: impl Iterator<Item = &'a u64>) -> bool {
+        !self.all().keys().eq(numbers)
+    }
+
+    /// Forgets those before this number, and returns those that have lasted so long.
+    pub(crate) fn lasting(&self, from: u64, age: Duration) -> BTreeMap<u64, DoubtSince> {
+        let mut all = self.all();
+        *all = all.split_off(&from);
+        let lasting = all.iter().filter(|(_, doubt)| doubt.age() >= age);
+        lasting.map(|(number, doubt)| (*number, *doubt)).collect()
+    }
+}
