@@ -14,9 +14,10 @@ use tracing::warn;
 
 use super::error::SpoolError;
 use super::handle::StoreHandle;
+use super::json::{self, Form};
 use super::pending::Pending;
 use super::settlement::Settlement;
-use super::store::{Refusal, StoredEntry};
+use super::store::{Read, Refusal, StoredEntry};
 use crate::engine::{Confirmation, Incoming, Input};
 use crate::events::SPOOL;
 use crate::fault::Fault;
@@ -41,22 +42,18 @@ pub(super) struct Backlog<V> {
     settlement: Arc<Settlement>,
     handling: Option<Arc<Handling<V>>>,
     read: VecDeque<StoredEntry>,
-    reading: Option<BoxFuture<'static, Read>>,
+    reading: Option<BoxFuture<'static, Result<Read, SpoolError>>>,
     /// The first entry that was not read from the disk.
     next: u64,
     /// Entries before this one do not linger.
     hurried: u64,
     /// Whether the last attempt to read has failed.
     is_failing: bool,
+    /// Whether the next entry is damaged. Then none is read any more: what follows must not overtake it.
+    is_damaged: bool,
     warned: Option<Instant>,
     /// When it was last logged that an entry is not of the type of the delivery.
     warned_of_type: Option<Instant>,
-}
-
-/// What was read before this number.
-struct Read {
-    end: u64,
-    entries: Result<Vec<StoredEntry>, SpoolError>,
 }
 
 impl<V> Backlog<V> {
@@ -70,6 +67,7 @@ impl<V> Backlog<V> {
             reading: None,
             hurried: 0,
             is_failing: false,
+            is_damaged: false,
             warned: None,
             warned_of_type: None,
         }
@@ -77,6 +75,9 @@ impl<V> Backlog<V> {
 
     /// Reads more entries from the disk.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.is_damaged {
+            return Poll::Pending;
+        }
         if self.reading.is_none() {
             let (from, end) = (self.next, self.settlement.readable_until(context.waker()));
             if from >= end {
@@ -88,9 +89,8 @@ impl<V> Backlog<V> {
                     if let Some(pause) = pause {
                         pause.await;
                     }
-                    let entries = store.with(move |store| store.read(from, end, AT_A_TIME, BYTES_AT_A_TIME));
-                    let entries = entries.await;
-                    Read { end, entries }
+                    let read = store.with(move |store| store.read(from, end, AT_A_TIME, BYTES_AT_A_TIME));
+                    read.await
                 }
                 .boxed(),
             );
@@ -98,12 +98,19 @@ impl<V> Backlog<V> {
         let Some(reading) = &mut self.reading else {
             return Poll::Pending;
         };
-        let Read { end, entries } = ready!(reading.poll_unpin(context));
+        let read = ready!(reading.poll_unpin(context));
         self.reading = None;
-        match entries {
-            Ok(entries) => {
+        match read {
+            Ok(Read { entries, gaps, end }) => {
                 self.is_failing = false;
-                self.took(entries, end);
+                self.settlement.read(self.next..end, gaps);
+                self.read.extend(entries);
+                self.next = end;
+            }
+            Err(error @ SpoolError::Damaged { .. }) => {
+                warn!(target: SPOOL, error = error.to_string(), "no more entries of the spool are delivered");
+                self.settlement.damaged(&error);
+                self.is_damaged = true;
             }
             Err(error) => {
                 if may_warn(&mut self.warned) {
@@ -113,28 +120,6 @@ impl<V> Backlog<V> {
             }
         }
         Poll::Ready(())
-    }
-
-    /// These are all entries before `end`, or as many as are read at a time.
-    fn took(&mut self, entries: Vec<StoredEntry>, end: u64) {
-        let bytes: usize = entries.iter().map(|entry| entry.json.len()).sum();
-        let are_all = entries.len() < AT_A_TIME && bytes < BYTES_AT_A_TIME;
-        let end = match entries.last() {
-            Some(last) if !are_all => last.number + 1,
-            _ => end,
-        };
-        let mut expected = self.next;
-        let mut missing = Vec::new();
-        for entry in &entries {
-            if entry.number > expected {
-                missing.push(expected..entry.number);
-            }
-            expected = entry.number + 1;
-        }
-        missing.push(expected..end);
-        self.settlement.read(self.next..end, missing);
-        self.read.extend(entries);
-        self.next = end;
     }
 }
 
@@ -155,13 +140,14 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
             return None;
         }
         let of = type_name::<V>();
-        let cause = match guarded("the deserialization", || serde_json::from_slice(&entry.json)) {
+        let cause = match guarded("the deserialization", || json::read(&entry.json, Form::of(entry.form))) {
             Ok(Ok(value)) => {
                 return Some(Incoming {
                     entry: value,
                     position: number,
                     confirmation: Some(Confirmation::to(Pending {
                         number,
+                        spooled_at: entry.spooled_at,
                         settlement: Arc::clone(&self.settlement),
                         handling: self.handling.clone(),
                     })),

@@ -4,7 +4,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970.
 pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    of(SystemTime::now())
+}
+
+/// The time of these milliseconds since 1970.
+pub(super) fn time(milliseconds: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
+}
+
+/// The milliseconds since 1970 of this time.
+pub(super) fn of(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 

@@ -6,7 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::clock::age;
 use super::error::SpoolError;
 use super::report::SpoolFigures;
-use super::store::{self, Kind, Store, StoredEntry};
+use super::store::{self, Kind, Salvage, Store, StoredEntry};
+
+/// The most entries that are taken out of a damaged folder at a time.
+const KEPT_AT_A_TIME: usize = 1_000;
 
 /// The bytes of entries that are read at a time, unless the first has more.
 const BYTES: usize = 4 << 20;
@@ -48,6 +51,32 @@ pub struct SpooledEntry {
     pub json: Vec<u8>,
     /// Why it was refused, if it was.
     pub cause: Option<String>,
+}
+
+/// What was taken out of a damaged folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Salvaged {
+    /// Entries that are to be delivered.
+    pub entries: u64,
+    /// Entries that were refused for good.
+    pub refused: u64,
+    /// Entries of both kinds that cannot be read.
+    pub lost: u64,
+    /// Whether some of the entries may have been delivered before, and lost ones are not counted: the file does not say any more which
+    /// entries were removed.
+    pub may_have_been_delivered: bool,
+    /// Where the damaged file is.
+    pub aside: PathBuf,
+}
+
+impl Salvaged {
+    fn count(&mut self, kind: Kind, entries: usize) {
+        match kind {
+            Kind::Waiting => self.entries += entries as u64,
+            Kind::Refused => self.refused += entries as u64,
+        }
+    }
 }
 
 impl SpoolFolder {
@@ -120,8 +149,59 @@ impl SpoolFolder {
         self.store.close()
     }
 
+    /// Takes out what can be read of a folder that is [damaged](SpoolError::Damaged): gives `keep` the entries that are to be delivered and
+    /// those that were refused, of each kind in their order, some hundreds at a time. Then puts the damaged file aside in the folder, as
+    /// `spool.sqlite3.damaged`, so that the next spool begins with an empty one. After an error it stays, and the next call gives all
+    /// entries again.
+    ///
+    /// Each entry has a checksum, so those that are given are as they were handed over. Those that are lost are counted as far as
+    /// they can be.
+    ///
+    /// # Errors
+    /// When there is no spool in the folder, when it is in use, when it cannot be read at all, and those of `keep`.
+    pub fn salvage<E: From<SpoolError>>(
+        folder: impl AsRef<Path>,
+        mut keep: impl FnMut(&[SpooledEntry]) -> Result<(), E>,
+    ) -> Result<Salvaged, E> {
+        let folder = known(folder.as_ref())?;
+        let mut salvage = Salvage::open(&folder)?;
+        let mut salvaged = Salvaged {
+            may_have_been_delivered: !salvage.knows_removed(),
+            ..Salvaged::default()
+        };
+        for kind in [Kind::Waiting, Kind::Refused] {
+            let mut kept = Vec::new();
+            let mut bytes = 0;
+            let storage = |error| SpoolError::storage(&folder, error);
+            let before = salvaged.entries + salvaged.refused;
+            for number in salvage.numbers(kind).map_err(storage)? {
+                let entry = salvage.entry(kind, number).map_err(storage)?;
+                let Some(entry) = entry.map(SpooledEntry::of) else {
+                    continue;
+                };
+                bytes += entry.json.len();
+                kept.push(entry);
+                if kept.len() >= KEPT_AT_A_TIME || bytes >= BYTES {
+                    keep(&kept)?;
+                    salvaged.count(kind, kept.drain(..).len());
+                    bytes = 0;
+                }
+            }
+            if !kept.is_empty() {
+                keep(&kept)?;
+                salvaged.count(kind, kept.len());
+            }
+            let taken = salvaged.entries + salvaged.refused - before;
+            salvaged.lost += salvage
+                .expected(kind)
+                .map_or(0, |expected| expected.saturating_sub(taken));
+        }
+        salvaged.aside = salvage.put_aside()?;
+        Ok(salvaged)
+    }
+
     fn look(&self, kind: Kind, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
-        let stored = self.store.look(kind, 0, at_most, BYTES)?;
+        let stored = self.store.look(kind, at_most, BYTES)?;
         Ok(stored.into_iter().map(SpooledEntry::of).collect())
     }
 }
@@ -171,6 +251,7 @@ mod tests {
         let mut store = Store::open(folder.path()).unwrap();
         let entry = |_| NewEntry {
             spooled_at: 0,
+            form: 0,
             json: "x".repeat(1_000_000),
         };
         let change = Change {

@@ -1,6 +1,6 @@
 //! Where the files of a spool are.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf, absolute};
 
@@ -8,6 +8,18 @@ use super::error::SpoolError;
 
 /// Locked as long as a spool is open.
 const LOCK: &str = "spool.lock";
+
+/// Only its owner may read and write a file.
+#[cfg(unix)]
+const OF_OWNER: u32 = 0o600;
+
+/// Options that create a file for its owner alone.
+pub(super) fn private() -> OpenOptions {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, OF_OWNER);
+    options
+}
 
 /// A folder for the files of a spool, by a path that does not depend on the current folder.
 #[derive(Debug)]
@@ -37,9 +49,30 @@ impl Location {
         &self.folder
     }
 
+    /// Creates this file for its owner alone, if it is missing.
+    pub(super) fn create_private(&self, name: &str) {
+        // Whoever opens it next gets the error, if there is one.
+        let _ = private().create(true).append(true).open(self.folder.join(name));
+    }
+
+    /// Lets only their owner read and write these files and the lock, as far as the file system has such rights: also files that were
+    /// there, for example from a backup.
+    pub(super) fn keep_private(&self, files: &[&Path]) {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let lock = self.folder.join(LOCK);
+            for file in files.iter().chain([&&*lock]) {
+                let _ = fs::set_permissions(file, fs::Permissions::from_mode(OF_OWNER));
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = files;
+    }
+
     /// Locks the folder for one spool.
     pub(super) fn lock(&self) -> Result<FolderLock, SpoolError> {
-        let mut options = File::options();
+        let mut options = private();
         options.read(true).write(true).create(true).truncate(false);
         let lock = options.open(self.folder.join(LOCK));
         let lock = lock.map_err(|error| SpoolError::storage(&self.folder, error))?;

@@ -60,6 +60,7 @@ mod delivering;
 mod error;
 mod folder;
 mod handle;
+mod json;
 mod location;
 mod options;
 mod pending;
@@ -70,7 +71,6 @@ mod settlement;
 mod store;
 mod writer;
 
-use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -86,18 +86,18 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{info, warn};
 
 pub use self::error::SpoolError;
-pub use self::folder::{SpoolFolder, SpooledEntry};
+pub use self::folder::{Salvaged, SpoolFolder, SpooledEntry};
 use self::handle::StoreHandle;
 pub use self::options::{Full, SpoolOptions, SyncPolicy};
 pub use self::report::{SpoolFigures, SpoolReport};
 use self::room::Room;
-use self::settlement::Settlement;
+use self::settlement::{Opened, Settlement};
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
 use crate::delivery::Contents;
 use crate::events::SPOOL;
+use crate::guarded::destination;
 use crate::handlers::Handlers;
-use crate::invalid::ConversionError;
 use crate::options::DeliveryOptions;
 use crate::shutdown::{is_underway, joined};
 use crate::targets::BatchTarget;
@@ -162,16 +162,29 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         delivery: DeliveryOptions,
         options: SpoolOptions,
     ) -> Result<Self, SpoolError> {
-        let folder = options.folder.clone();
-        let store = StoreHandle::open(move || Store::open(&folder)).await?;
-        let (totals, first) = store.with(|store| Ok((store.totals(), store.first()?))).await?;
-        let first = first.map_or(totals.next, |(number, _)| number);
+        let (folder, any_destination) = (options.folder.clone(), options.any_destination);
+        let destination = destination(&**target);
+        let store = StoreHandle::open(move || {
+            let mut store = Store::open(&folder)?;
+            store.set_destination(&destination, any_destination)?;
+            Ok(store)
+        });
+        let store = store.await?;
+        let (totals, id, doubts) = store
+            .with(|store| Ok((store.totals(), store.id(), store.doubts()?)))
+            .await?;
+        let opened = Opened {
+            first: totals.first,
+            end: totals.next,
+            id,
+            doubts,
+        };
         if totals.entries > 0 {
             let (entries, bytes) = (totals.entries, totals.bytes);
             info!(target: SPOOL, entries, bytes, "the spool begins with the entries that were left");
         }
         let room = Arc::new(Room::new(options.max_bytes, totals.bytes));
-        let settlement = Arc::new(Settlement::new(first, totals.next, options.window));
+        let settlement = Arc::new(Settlement::new(opened, options.window));
         let (requests, received) = unbounded_channel();
         let writer = Writer::new(
             store.clone(),
@@ -236,17 +249,18 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     ///
     /// If the future is dropped before it has returned, the entry may be in the spool or not.
     ///
-    /// What is written is JSON, and is read before it is delivered. A value that cannot be read again is acknowledged, and is kept as
-    /// refused then: one with an `f64` that is not a number, which is `null` in JSON, or one that is nested deeper than 128 times.
+    /// What is written is JSON, and is read before it is delivered. So it is read here, too, and a value that is not what it was then is
+    /// refused: one with an `f64` that is not a number, which is `null` in JSON, one that is nested deeper than 128 times, or one with a
+    /// field that is only written. Digits of an [`exact_number`](crate::exact_number) are kept if its type is read from a number of JSON
+    /// or from a text, as those of `rust_decimal` and `bigdecimal` are, and integers of 128 bits that are not in an untagged enum or
+    /// a flattened struct.
     ///
     /// # Errors
     /// When the spool has no room for as long as [`give_up_after`](DeliveryOptions::give_up_after) allows, 1 minute by default, when
-    /// the disk fails, when the value cannot be serialized, and when the spool is closed. The value is not acknowledged then.
+    /// the disk fails, when the folder was removed or is damaged, when the value cannot be serialized and read again, and when the spool
+    /// is closed. The value is not acknowledged then.
     pub async fn enqueue(&self, value: &V) -> Result<(), SpoolError> {
-        let json = serde_json::to_string(value).map_err(|error| SpoolError::Unserializable {
-            type_name: type_name::<V>(),
-            error: ConversionError::new(error),
-        })?;
+        let (json, form) = json::written(value)?;
         let Shared { room, options, .. } = &*self.shared;
         let (bytes, limit) = (cost(json.len()), options.max_bytes);
         if bytes > limit || u32::try_from(bytes).is_err() {
@@ -255,17 +269,23 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let place = match within(self.shared.patience, pin!(room.place(bytes, json.len()))).await {
             Some(place) => place.map_err(|_| SpoolError::Closed)?,
             None => {
+                let refused = self.shared.store.with(|store| Ok(store.totals().refused)).await;
                 return Err(SpoolError::Full {
                     bytes,
                     limit,
                     waited: self.shared.patience,
+                    refused: refused.unwrap_or_default(),
                 });
             }
         };
         let spooled_at = clock::now();
         let (written, answer) = oneshot::channel();
         self.request(Request::Write {
-            entry: NewEntry { spooled_at, json },
+            entry: NewEntry {
+                spooled_at,
+                json,
+                form: form.number(),
+            },
             place,
             written,
         })?;
@@ -276,12 +296,14 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// Sends what was acknowledged so far without waiting for more, and waits until all of it is settled. During an outage that takes
     /// as long as the outage.
     ///
-    /// Returns at once when the spool is closed.
-    pub async fn flush(&self) {
+    /// # Errors
+    /// When some of it is not settled, and will not be: because the spool is closed or its folder is damaged. It is in the folder.
+    pub async fn flush(&self) -> Result<(), SpoolError> {
         let end = self.shared.settlement.hurry();
         tokio::select! {
-            () = self.shared.settlement.settled_until(end) => {}
-            () = self.shared.end.cancelled() => {}
+            biased;
+            settled = self.shared.settlement.settled_until(end) => settled,
+            () = self.shared.end.cancelled() => Err(SpoolError::Closed),
         }
     }
 
@@ -311,7 +333,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     ///
     /// # Errors
     /// When the last removals could not be written, or the folder could not be closed, and when the runtime that started the spool
-    /// has ended before. Entries that were acknowledged are in it nevertheless.
+    /// has ended before. Entries that were acknowledged are in it nevertheless, unless it was removed or is damaged.
     pub async fn close(&self) -> Result<SpoolReport, SpoolError> {
         self.shared.room.close();
         self.shared.end.cancel();

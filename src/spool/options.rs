@@ -35,6 +35,7 @@ pub struct SpoolOptions {
     pub(super) max_bytes: u64,
     pub(super) full: Full,
     pub(super) window: usize,
+    pub(super) any_destination: bool,
 }
 
 /// What an entry has survived when [`Spool::enqueue`](super::Spool::enqueue) returns.
@@ -60,8 +61,8 @@ pub enum Full {
     /// [1 minute](crate::DeliveryOptions::give_up_after) by default, and then returns an error.
     #[default]
     Wait,
-    /// The oldest entries that the delivery has not read are removed without being delivered. They are
-    /// [counted](super::SpoolReport::dropped) and [logged](crate::events::SPOOL).
+    /// The oldest entries are removed without being delivered: first those that were refused for good and are kept in the folder, then those
+    /// that the delivery has not read. They are [counted](super::SpoolReport::dropped) and [logged](crate::events::SPOOL).
     DropOldest,
 }
 
@@ -74,6 +75,7 @@ impl SpoolOptions {
             max_bytes: MAX_BYTES,
             full: Full::default(),
             window: WINDOW,
+            any_destination: false,
         }
     }
 
@@ -133,6 +135,17 @@ impl SpoolOptions {
     pub fn window(mut self, entries: usize) -> Self {
         assert!(entries > 0, "the window must be at least 1 entry, but is 0");
         self.window = entries;
+        self
+    }
+
+    /// Lets the spool be opened although it has entries for another destination, which go to this one then. Default: that is an
+    /// [error](super::SpoolError::OtherDestination).
+    ///
+    /// A destination is known by the [name](crate::targets::BatchTarget::name) of its target, such as `sqs/orders`, without account and
+    /// region. A spool without entries takes any.
+    #[must_use]
+    pub fn any_destination(mut self) -> Self {
+        self.any_destination = true;
         self
     }
 }

@@ -13,11 +13,13 @@ use crate::engine::Confirms;
 use crate::events::SPOOL;
 use crate::handlers::Handling;
 use crate::report::Undelivered;
+use crate::targets::Identity;
 
 /// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
 /// for good or code of the program has panicked with it twice. Otherwise it stays in the spool.
 pub(super) struct Pending<V> {
     pub(super) number: u64,
+    pub(super) spooled_at: i64,
     pub(super) settlement: Arc<Settlement>,
     pub(super) handling: Option<Arc<Handling<V>>>,
 }
@@ -30,6 +32,10 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
         self.settlement.settle(self.number..self.number + 1);
     }
 
+    fn identity(&self) -> Option<Identity> {
+        Some(self.settlement.identity(self.number, self.spooled_at))
+    }
+
     fn panicked(&self) {
         self.settlement.panicked(self.number);
     }
@@ -40,6 +46,7 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
                 number,
                 settlement,
                 handling,
+                ..
             } = *self;
             if undelivered.cause.is_permanent() {
                 let cause = undelivered.cause.to_string();

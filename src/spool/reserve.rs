@@ -1,11 +1,13 @@
 //! Space on the disk that is kept for removals.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rand::Rng;
+
+use super::location::private;
 
 /// Its file.
 const FILE: &str = "spool.reserve";
@@ -76,7 +78,7 @@ impl Reserve {
         // Some file systems take no space for what they can compress.
         let mut block = vec![0; BLOCK];
         rand::rng().fill_bytes(&mut block);
-        let mut file = File::create(&self.path)?;
+        let mut file = private().write(true).create(true).truncate(true).open(&self.path)?;
         for _ in 0..BYTES / BLOCK {
             file.write_all(&block)?;
         }

@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use std::ops::Range;
 use std::pin::Pin;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use futures::task::AtomicWaker;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, watch};
 
+use super::clock;
+use super::error::SpoolError;
 use super::store::Refusal;
 use crate::progress::Mark;
 use crate::sync::{Mutex, MutexGuard};
+use crate::targets::{DoubtSince, Doubts, Identity};
 
 /// The removals of a window are written in so many parts, so that it need not be full before it moves.
 const PARTS: u64 = 4;
@@ -34,8 +38,32 @@ pub(super) struct Settlement {
     hurried: Notify,
     /// Wakes the delivery when it may read more, or is in a hurry.
     reader: AtomicWaker,
-    /// All entries before it are settled.
-    until: watch::Sender<u64>,
+    /// How far the entries are settled.
+    until: watch::Sender<Until>,
+    /// By what the entries are told from those of other folders.
+    id: u128,
+    /// Which entries may have been delivered although no answer has said so.
+    doubts: Arc<Doubts>,
+}
+
+/// All entries before this one are settled.
+#[derive(Debug)]
+struct Until {
+    number: u64,
+    /// Why no more will be settled, if something is wrong with the folder.
+    damage: Option<SpoolError>,
+}
+
+/// What a folder has when it is opened.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    /// The number of the first entry.
+    pub(super) first: u64,
+    /// The number of the next new entry.
+    pub(super) end: u64,
+    pub(super) id: u128,
+    /// Entries that may have been delivered, and since when, in milliseconds since 1970.
+    pub(super) doubts: Vec<(u64, i64)>,
 }
 
 #[derive(Debug)]
@@ -47,6 +75,8 @@ struct State {
     gone_until: u64,
     /// Entries that were refused and are not marked so on disk.
     refusals: Vec<Refusal>,
+    /// The doubts as the folder has them.
+    doubts_on_disk: BTreeMap<u64, i64>,
     /// How often code of the program has panicked with an entry that is not settled.
     panics: BTreeMap<u64, u32>,
     /// How many entries are settled without being delivered, because of the entries themselves.
@@ -77,19 +107,28 @@ pub(super) struct Unwritten {
     /// Settled entries after the first that is not settled, which are removed when nothing is sent any more.
     pub(super) settled_ahead: Vec<Range<u64>>,
     pub(super) refusals: Vec<Refusal>,
+    /// Entries that may have been delivered since these times, in milliseconds since 1970, and those that may no more.
+    pub(super) doubts: Vec<(u64, Option<i64>)>,
     /// Whether a part of the window waits for it.
     pub(super) is_urgent: bool,
 }
 
 impl Settlement {
-    /// For a folder with the entries from `first` on and before `end`.
-    pub(super) fn new(first: u64, end: u64, window: usize) -> Self {
+    pub(super) fn new(opened: Opened, window: usize) -> Self {
+        let Opened { first, end, id, doubts } = opened;
+        let doubts_on_disk = doubts.into_iter().collect::<BTreeMap<_, _>>();
+        let doubts = doubts_on_disk
+            .iter()
+            .map(|(number, since)| (*number, DoubtSince::of_system(clock::time(*since))));
         Self {
+            id,
+            doubts: Arc::new(Doubts::of(doubts)),
             state: Mutex::new(State {
                 mark: Mark::at(first),
                 removed_until: first,
                 gone_until: first,
                 refusals: Vec::new(),
+                doubts_on_disk,
                 panics: BTreeMap::new(),
                 undelivered: 0,
                 end,
@@ -100,8 +139,23 @@ impl Settlement {
             changed: Notify::new(),
             hurried: Notify::new(),
             reader: AtomicWaker::new(),
-            until: watch::Sender::new(first),
+            until: watch::Sender::new(Until {
+                number: first,
+                damage: None,
+            }),
         }
+    }
+
+    /// By what the service recognizes this entry when it is sent again. Another entry that gets its number after a loss of power was
+    /// handed over at another time.
+    pub(super) fn identity(&self, number: u64, spooled_at: i64) -> Identity {
+        let entry = u128::from(number) << u64::BITS | u128::from(spooled_at.cast_unsigned());
+        Identity::among(self.id ^ entry, number, &self.doubts)
+    }
+
+    /// Something is wrong with the folder, so that no more entries are read.
+    pub(super) fn damaged(&self, error: &SpoolError) {
+        self.until.send_modify(|until| until.damage = Some(error.clone()));
     }
 
     /// These entries are settled.
@@ -148,7 +202,7 @@ impl Settlement {
     fn settled(&self, state: &State) {
         let until = state.mark.until();
         self.until
-            .send_if_modified(|before| std::mem::replace(before, until) != until);
+            .send_if_modified(|before| std::mem::replace(&mut before.number, until) != until);
         self.changed.notify_one();
     }
 
@@ -178,9 +232,17 @@ impl Settlement {
     }
 
     /// Waits until all entries before this one are settled.
-    pub(super) async fn settled_until(&self, end: u64) {
-        // The sender is part of this.
-        let _ = self.until.subscribe().wait_for(|until| *until >= end).await;
+    ///
+    /// # Errors
+    /// When they will not be, because the folder is damaged.
+    pub(super) async fn settled_until(&self, end: u64) -> Result<(), SpoolError> {
+        let mut changes = self.until.subscribe();
+        let ended = changes.wait_for(|until| until.number >= end || until.damage.is_some());
+        match ended.await {
+            Ok(until) if until.number < end => until.damage.clone().map_or(Ok(()), Err),
+            // The sender is part of this.
+            _ => Ok(()),
+        }
     }
 
     /// Before which entry the delivery may read now. Wakes it when that is more.
@@ -222,12 +284,38 @@ impl Settlement {
 
     /// Waits until something has changed.
     pub(super) async fn changed(&self) {
-        self.changed.notified().await;
+        tokio::select! {
+            () = self.changed.notified() => {}
+            () = self.doubts.noted() => {}
+        }
     }
 
     /// Whether something is to be written.
     pub(super) fn has_unwritten(&self) -> bool {
         !self.state().is_all_written()
+    }
+
+    /// Whether other entries are in doubt than those that are known so on disk.
+    pub(super) fn has_unwritten_doubts(&self) -> bool {
+        self.doubts.differ(self.state().doubts_on_disk.keys())
+    }
+
+    /// Which entries have been in doubt for so long, or are no more, and are not known so on disk.
+    pub(super) fn unwritten_doubts(&self, age: Duration) -> Vec<(u64, Option<i64>)> {
+        let mut state = self.state();
+        let until = state.mark.until();
+        state.doubts_on_disk = state.doubts_on_disk.split_off(&until);
+        let lasting = self.doubts.lasting(until, age);
+        let gone = state
+            .doubts_on_disk
+            .keys()
+            .filter(|number| !lasting.contains_key(number));
+        let gone: Vec<_> = gone.map(|number| (*number, None)).collect();
+        let new = lasting
+            .iter()
+            .map(|(number, doubt)| (*number, Some(clock::of(doubt.at))));
+        let new = new.filter(|(number, since)| state.doubts_on_disk.get(number) != since.as_ref());
+        new.chain(gone).collect()
     }
 
     /// Whether a part of the window waits for a write.
@@ -242,6 +330,7 @@ impl Settlement {
         (!state.is_all_written() || is_urgent).then(|| Unwritten {
             settled_until: state.mark.until(),
             settled_ahead: Vec::new(),
+            doubts: Vec::new(),
             refusals: state.refusals.clone(),
             is_urgent,
         })
@@ -267,6 +356,12 @@ impl Settlement {
         state.removed_until = state.removed_until.max(written.settled_until);
         let refusals = take(&mut state.refusals);
         state.refusals = refusals.into_iter().skip(written.refusals.len()).collect();
+        for (number, since) in &written.doubts {
+            match since {
+                Some(since) => _ = state.doubts_on_disk.insert(*number, *since),
+                None => _ = state.doubts_on_disk.remove(number),
+            }
+        }
     }
 
     /// All entries before this one are removed from the disk.
@@ -306,9 +401,18 @@ mod tests {
         }
     }
 
+    fn settlement(first: u64, end: u64, window: usize) -> Settlement {
+        let opened = Opened {
+            first,
+            end,
+            ..Opened::default()
+        };
+        Settlement::new(opened, window)
+    }
+
     #[test]
     fn the_delivery_reads_a_window_beyond_what_is_removed_from_the_disk() {
-        let settlement = Settlement::new(10, 100, 8);
+        let settlement = settlement(10, 100, 8);
         assert_eq!(settlement.readable_until(noop_waker_ref()), 18);
         settlement.settle(11..14);
         assert!(settlement.unwritten().is_none(), "an earlier entry is not settled");
@@ -325,7 +429,7 @@ mod tests {
 
     #[test]
     fn removals_that_a_loss_of_power_may_undo_do_not_move_the_window() {
-        let settlement = Settlement::new(0, 100, 8);
+        let settlement = settlement(0, 100, 8);
         settlement.settle(0..1);
         let unwritten = settlement.unwritten().unwrap();
         assert!(!unwritten.is_urgent);
@@ -344,7 +448,7 @@ mod tests {
 
     #[test]
     fn a_window_may_be_as_large_as_it_likes() {
-        let settlement = Settlement::new(10, 100, usize::MAX);
+        let settlement = settlement(10, 100, usize::MAX);
         assert_eq!(settlement.readable_until(noop_waker_ref()), 100);
         settlement.settle(10..90);
         assert!(!settlement.is_urgent());
@@ -352,7 +456,7 @@ mod tests {
 
     #[test]
     fn it_reads_no_further_than_there_are_entries() {
-        let settlement = Settlement::new(0, 3, 8);
+        let settlement = settlement(0, 3, 8);
         assert_eq!(settlement.readable_until(noop_waker_ref()), 3);
         settlement.spooled_until(5);
         assert_eq!(settlement.readable_until(noop_waker_ref()), 5);
@@ -360,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_refused_entry_does_not_hold_the_mark() {
-        let settlement = Settlement::new(0, 10, 100);
+        let settlement = settlement(0, 10, 100);
         settlement.refuse(refusal(1));
         assert_eq!(settlement.unwritten().unwrap().refusals.len(), 1);
         settlement.settle(0..1);
@@ -374,7 +478,7 @@ mod tests {
 
     #[test]
     fn entries_that_are_missing_hold_the_mark_neither_before_nor_after_they_were_read() {
-        let settlement = Settlement::new(0, 10, 100);
+        let settlement = settlement(0, 10, 100);
         // 2 to 4 were dropped.
         settlement.read(0..6, std::iter::once(2..5));
         settlement.refuse(refusal(1));

@@ -8,22 +8,31 @@
 //! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
 //! the process is killed; `okaywal` and `yaque` have not been released since 2023.
 
+mod cells;
 mod change;
 mod database;
+mod doubts;
+mod files;
+mod gaps;
 mod rows;
+mod salvage;
 
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
+use self::change::remove_until;
 pub(super) use self::change::{Change, NewEntry, Refusal};
 pub(super) use self::database::Totals;
-use self::database::{FILE, known_totals, log, open, open_or_create, open_unchanging};
-pub(super) use self::rows::{Kind, StoredEntry, cost};
-use self::rows::{first, length, read, removed, signed, unsigned};
+use self::database::{FILE, Spool, known_totals, log, open, open_or_create, open_unchanging, shared, spool};
+use self::files::Files;
+pub(super) use self::rows::{Damage, Kind, StoredEntry, cost};
+use self::rows::{first, is_damage, length, read, removed, signed, unsigned};
+pub(super) use self::salvage::Salvage;
 use super::error::SpoolError;
 use super::location::{FolderLock, Location};
 use super::reserve::Reserve;
@@ -37,6 +46,30 @@ const GIVEN_BACK: i64 = 1_024;
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
 
+/// Why a change was not made.
+#[derive(Debug)]
+enum Wrong {
+    Database(rusqlite::Error),
+    /// The file does not have what it should.
+    Damage(String),
+}
+
+impl From<rusqlite::Error> for Wrong {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// Entries that were read.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) entries: Vec<StoredEntry>,
+    /// Numbers between them whose entries were removed before.
+    pub(super) gaps: Vec<Range<u64>>,
+    /// These are all entries before this number.
+    pub(super) end: u64,
+}
+
 /// The only connection that writes to the file.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -49,8 +82,15 @@ pub(super) struct Store {
     is_durable: bool,
     /// Whether a sync of the log has failed. Another one may then say that all is well of what the device never had.
     is_doubtful: bool,
+    spool: Spool,
+    files: Files,
+    /// What is wrong with the file. Then it takes no more entries, and none is read beyond that.
+    damage: Option<String>,
     reserve: Reserve,
     _lock: FolderLock,
+    /// Whether each sync fails.
+    #[cfg(test)]
+    fails_to_sync: bool,
 }
 
 impl Store {
@@ -59,6 +99,7 @@ impl Store {
         let location = Location::create(folder).map_err(|error| SpoolError::storage(folder, error))?;
         let lock = location.lock()?;
         let folder = location.folder().to_owned();
+        location.create_private(FILE);
         let mut opened = open_or_create(&folder);
         if opened.as_ref().is_err_and(is_without_space) && Reserve::release_old(&folder) {
             opened = open_or_create(&folder);
@@ -69,17 +110,73 @@ impl Store {
         let reserve = Reserve::of(&folder);
         // The names of the new files and folders.
         location.sync().map_err(|error| SpoolError::storage(&folder, error))?;
-        let first = first(&connection).map_err(|error| failure(&folder, error))?;
+        let spool = spool(&connection).map_err(|error| failure(&folder, error))?;
+        let files = [folder.join(FILE), log(&folder, &connection)];
+        let shared = shared(&folder, &connection);
+        location.keep_private(&[&*files[0], &*files[1], &*shared]);
         Ok(Self {
+            files: Files::of(files),
             folder,
             connection,
             totals,
-            unread: first.map_or(totals.next, |(number, _)| number),
+            unread: totals.first,
             is_durable: false,
             is_doubtful: false,
+            spool,
+            damage: None,
             reserve,
             _lock: lock,
+            #[cfg(test)]
+            fails_to_sync: false,
         })
+    }
+
+    /// By what its entries are told from those of other spools.
+    pub(super) fn id(&self) -> u128 {
+        self.spool.id
+    }
+
+    /// Its entries are for this destination from now on.
+    ///
+    /// # Errors
+    /// When it has entries for another one, unless that `may_change`.
+    pub(super) fn set_destination(&mut self, destination: &str, may_change: bool) -> Result<(), SpoolError> {
+        let before = self.spool.destination.as_deref();
+        if before == Some(destination) {
+            return Ok(());
+        }
+        if let Some(before) = before
+            && !may_change
+            && self.totals.entries + self.totals.refused > 0
+        {
+            return Err(SpoolError::OtherDestination {
+                folder: self.folder.clone(),
+                of: before.to_owned(),
+                destination: destination.to_owned(),
+            });
+        }
+        self.with_reserve(|store| {
+            store.make_durable(true)?;
+            let set = store
+                .connection
+                .execute("UPDATE spool SET destination = ?1", [destination]);
+            set.map(drop).map_err(Wrong::from)
+        })?;
+        self.spool.destination = Some(destination.to_owned());
+        Ok(())
+    }
+
+    /// Which entries may have been delivered, and since when, in milliseconds since 1970.
+    pub(super) fn doubts(&self) -> Result<Vec<(u64, i64)>, SpoolError> {
+        doubts::all(&self.connection).map_err(|error| self.failure(error))
+    }
+
+    /// What is wrong with the file, if something is.
+    pub(super) fn damage(&self) -> Result<(), SpoolError> {
+        match &self.damage {
+            Some(damage) => Err(damaged(&self.folder, damage)),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn totals(&self) -> Totals {
@@ -94,11 +191,18 @@ impl Store {
     /// Makes the changes. If it is `durable`, they survive a loss of power when it returns. After an error there is none of the new
     /// entries; others may have been moved or removed, and are so no more when it is tried again.
     ///
-    /// New entries need the reserve; changes without them may use its space.
+    /// New entries need the reserve; changes without them may use its space. They also need a file that is not damaged and still in its
+    /// folder, and a device that has answered the last sync.
     pub(super) fn apply(&mut self, change: &Change, durable: bool) -> Result<Totals, SpoolError> {
-        if !change.new.is_empty() {
+        let has_new = !change.new.is_empty();
+        if has_new {
+            self.damage()?;
+            self.is_in_place()?;
             let made = self.reserve.make();
             made.map_err(|error| SpoolError::storage(&self.folder, error))?;
+            if self.is_doubtful {
+                self.sync()?;
+            }
         }
         let mut refusals: Vec<_> = change.refusals.iter().collect();
         refusals.sort_unstable_by_key(|refusal| refusal.number);
@@ -108,80 +212,148 @@ impl Store {
                 store.make_durable(durable)?;
                 store.in_transaction(|transaction, totals| change.made(transaction, totals, left))
             };
-            let moved = if change.new.is_empty() {
-                self.with_reserve(apply)?
+            let moved = if has_new {
+                apply(self).map_err(|wrong| self.wrong(wrong))?
             } else {
-                apply(self).map_err(|error| self.failure(error))?
+                self.with_reserve(apply)?
             };
             left = &left[moved..];
             if left.is_empty() {
-                return Ok(self.totals);
+                break;
             }
         }
+        if has_new {
+            self.is_in_place()?;
+        }
+        Ok(self.totals)
+    }
+
+    /// Whether the open files are those of the folder.
+    fn is_in_place(&self) -> Result<(), SpoolError> {
+        let are_there = self.files.are_there();
+        are_there.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
     /// Does what needs space to remove something. If the disk has none, it may use that of the reserve.
-    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> rusqlite::Result<R>) -> Result<R, SpoolError> {
+    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> Result<R, Wrong>) -> Result<R, SpoolError> {
         let mut done = act(self);
-        if done.as_ref().is_err_and(is_without_space) && self.reserve.release() {
+        if matches!(&done, Err(Wrong::Database(error)) if is_without_space(error)) && self.reserve.release() {
             done = act(self);
         }
-        done.map_err(|error| self.failure(error))
+        done.map_err(|wrong| self.wrong(wrong))
     }
 
     /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
-    pub(super) fn read(
-        &mut self,
-        from: u64,
-        end: u64,
-        entries: usize,
-        bytes: usize,
-    ) -> Result<Vec<StoredEntry>, SpoolError> {
-        let read = read(&self.connection, Kind::Waiting, from, end, entries, bytes);
-        let read = read.map_err(|error| self.failure(error))?;
-        if let Some(last) = read.last() {
-            self.unread = self.unread.max(last.number + 1);
+    ///
+    /// # Errors
+    /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.
+    pub(super) fn read(&mut self, from: u64, end: u64, entries: usize, bytes: usize) -> Result<Read, SpoolError> {
+        let numbers = from..end.min(self.totals.next).max(from);
+        let (read, damage) = self.whole(numbers, entries, bytes)?;
+        if let Some(damage) = damage
+            && read.end == from
+        {
+            return Err(self.wrong(Wrong::Damage(damage.to_string())));
         }
+        self.unread = self.unread.max(read.end);
         Ok(read)
     }
 
-    /// The same of entries of one kind, which count as read no more than before.
-    pub(super) fn look(
-        &self,
-        kind: Kind,
-        from: u64,
-        entries: usize,
-        bytes: usize,
-    ) -> Result<Vec<StoredEntry>, SpoolError> {
-        let read = read(&self.connection, kind, from, u64::MAX, entries, bytes);
-        read.map_err(|error| self.failure(error))
+    /// The entries before the first that is damaged, and what is wrong with that one.
+    fn whole(&self, numbers: Range<u64>, entries: usize, bytes: usize) -> Result<(Read, Option<Damage>), SpoolError> {
+        let read = || {
+            let gaps = gaps::within(&self.connection, &numbers)?;
+            Ok((
+                gaps,
+                read(&self.connection, Kind::Waiting, numbers.clone(), entries, bytes)?,
+            ))
+        };
+        let (gaps, mut rows) = read().map_err(|error| self.failure(error))?;
+        // What was removed before, and what is there, are all numbers.
+        let (mut expected, mut gaps_left) = (numbers.start, gaps.iter().peekable());
+        let mut past_gaps = |mut number: u64| {
+            while let Some(gap) = gaps_left.next_if(|gap| gap.start <= number) {
+                number = number.max(gap.end);
+            }
+            number
+        };
+        let mut missing = None;
+        for (place, entry) in rows.entries.iter().enumerate() {
+            expected = past_gaps(expected);
+            if entry.number != expected {
+                missing = Some((place, expected));
+                break;
+            }
+            expected += 1;
+        }
+        if let Some((place, number)) = missing {
+            rows.entries.truncate(place);
+            rows.damage = Some(Damage::Missing(number));
+        } else if !rows.is_limited && rows.damage.is_none() {
+            expected = past_gaps(expected);
+            if expected < numbers.end {
+                rows.damage = Some(Damage::Missing(expected));
+            }
+        }
+        let end = expected.min(numbers.end);
+        let gaps = gaps
+            .into_iter()
+            .map(|gap| gap.start..gap.end.min(end))
+            .filter(|gap| !gap.is_empty());
+        let read = Read {
+            entries: rows.entries,
+            gaps: gaps.collect(),
+            end,
+        };
+        Ok((read, rows.damage))
     }
 
-    /// Removes the oldest entries that were not read, until they free these bytes or none is left. Returns their number.
+    /// The first entries of one kind, which count as read no more than before.
+    ///
+    /// # Errors
+    /// When the first one cannot be read.
+    pub(super) fn look(&self, kind: Kind, entries: usize, bytes: usize) -> Result<Vec<StoredEntry>, SpoolError> {
+        let (entries, damage) = match kind {
+            Kind::Waiting => {
+                let (read, damage) = self.whole(self.totals.first..self.totals.next, entries, bytes)?;
+                (read.entries, damage)
+            }
+            Kind::Refused => {
+                let read = read(&self.connection, kind, 0..u64::MAX, entries, bytes);
+                let mut read = read.map_err(|error| self.failure(error))?;
+                let is_short = entries > 0 && read.entries.is_empty() && self.totals.refused > 0;
+                if is_short && read.damage.is_none() {
+                    read.damage = Some(Damage::Missing(0));
+                }
+                (read.entries, read.damage)
+            }
+        };
+        match damage {
+            Some(damage) if entries.is_empty() => Err(damaged(&self.folder, damage)),
+            _ => Ok(entries),
+        }
+    }
+
+    /// Removes the oldest entries that nothing waits for, until they free these bytes or none is left: first those that were refused, then
+    /// those that were not read. Returns their number.
     pub(super) fn drop_oldest(&mut self, bytes: u64) -> Result<u64, SpoolError> {
         let unread = self.unread;
         self.with_reserve(|store| {
             store.in_transaction(|transaction, totals| {
-                let (mut end, mut freed) = (unread, 0);
-                {
-                    let mut oldest = transaction.prepare(
-                        "SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number",
-                    )?;
-                    let mut rows = oldest.query([signed(unread)])?;
-                    while freed < bytes
-                        && let Some(row) = rows.next()?
-                    {
-                        end = unsigned(row.get(0)?) + 1;
-                        freed += cost(length(row.get(1)?));
-                    }
-                }
-                let dropped = transaction.execute(
-                    "DELETE FROM entries WHERE number >= ?1 AND number < ?2",
-                    [signed(unread), signed(end)],
-                )?;
-                totals.entries = totals.entries.saturating_sub(dropped as u64);
+                let refused = "SELECT number, octet_length(entry) + octet_length(cause) FROM refused WHERE number >= ?1 ORDER BY number";
+                let (end, of_refused) = oldest(transaction, refused, 0, bytes)?;
+                let (refused, freed) = removed(transaction, Kind::Refused, 0..end)?;
+                totals.refused = totals.refused.saturating_sub(refused);
                 totals.bytes = totals.bytes.saturating_sub(freed);
-                Ok(dropped as u64)
+                let waiting = "SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number";
+                let (end, _) = oldest(transaction, waiting, unread, bytes.saturating_sub(of_refused))?;
+                let (dropped, freed) = removed(transaction, Kind::Waiting, unread..end)?;
+                if end > unread {
+                    gaps::add(transaction, &(unread..end))?;
+                }
+                totals.entries = totals.entries.saturating_sub(dropped);
+                totals.bytes = totals.bytes.saturating_sub(freed);
+                Ok(refused + dropped)
             })
         })
     }
@@ -191,12 +363,11 @@ impl Store {
         self.with_reserve(|store| {
             store.make_durable(true)?;
             store.in_transaction(|transaction, totals| {
+                if kind == Kind::Waiting {
+                    return remove_until(transaction, totals, until);
+                }
                 let (removed, bytes) = removed(transaction, kind, 0..until)?;
-                let count = match kind {
-                    Kind::Waiting => &mut totals.entries,
-                    Kind::Refused => &mut totals.refused,
-                };
-                *count = count.saturating_sub(removed);
+                totals.refused = totals.refused.saturating_sub(removed);
                 totals.bytes = totals.bytes.saturating_sub(bytes);
                 Ok(())
             })
@@ -236,6 +407,7 @@ impl Store {
     /// The log of changes, to be synced while others are made, after which [`synced`](Self::synced) has the result. `None` if all that
     /// was written has been synced now in another way.
     pub(super) fn log_to_sync(&mut self) -> Result<Option<File>, SpoolError> {
+        self.is_in_place()?;
         if self.is_doubtful {
             self.checkpoint()?;
             self.is_doubtful = false;
@@ -247,12 +419,22 @@ impl Store {
 
     /// The result of a sync of the log.
     pub(super) fn synced(&mut self, synced: io::Result<()>) -> Result<(), SpoolError> {
+        #[cfg(test)]
+        let synced = if self.fails_to_sync {
+            Err(io::ErrorKind::Other.into())
+        } else {
+            synced
+        };
         self.is_doubtful |= synced.is_err();
         synced.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
     /// Moves all that is in the log into the file, and asks the device for that. The log begins anew, without what the device may not have.
     fn checkpoint(&self) -> Result<(), SpoolError> {
+        #[cfg(test)]
+        if self.fails_to_sync {
+            return Err(SpoolError::storage(&self.folder, io::Error::from(io::ErrorKind::Other)));
+        }
         let is_held_up = self
             .connection
             .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0));
@@ -264,14 +446,18 @@ impl Store {
     }
 
     /// Closes the file, after it was made somewhat smaller if it has many free pages. It has no log then.
+    ///
+    /// # Errors
+    /// When it is damaged, is no longer in its folder, or could not be closed.
     pub(super) fn close(mut self) -> Result<(), SpoolError> {
+        let state = self.damage().and_then(|()| self.is_in_place());
         self.reserve.release();
         self.make_durable(true).map_err(|error| self.failure(error))?;
         let began = Instant::now();
         // A file that stays large loses nothing.
         while began.elapsed() < SHRINKS_FOR && self.shrink().is_ok_and(|may_be_more| may_be_more) {}
         let folder = self.folder;
-        self.connection.close().map_err(|(_, error)| failure(&folder, error))
+        state.and(self.connection.close().map_err(|(_, error)| failure(&folder, error)))
     }
 
     /// Whether commits wait for the device from now on.
@@ -299,6 +485,12 @@ impl Store {
         limited.map_err(|error| self.failure(error))
     }
 
+    /// From now on each sync fails, or none does any more.
+    #[cfg(test)]
+    pub(super) fn set_fails_to_sync(&mut self, fails: bool) {
+        self.fails_to_sync = fails;
+    }
+
     /// From now on each change fails, or none does any more.
     #[cfg(test)]
     pub(super) fn set_writable(&self, is_writable: bool) -> Result<(), SpoolError> {
@@ -309,25 +501,46 @@ impl Store {
     /// Makes changes and counts them, all or none.
     fn in_transaction<R>(
         &mut self,
-        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> rusqlite::Result<R>,
-    ) -> rusqlite::Result<R> {
+        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> Result<R, Wrong>,
+    ) -> Result<R, Wrong> {
         let mut totals = self.totals;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = change(&transaction, &mut totals)?;
-        transaction.execute(
-            "UPDATE totals SET next = ?1, entries = ?2, refused = ?3, bytes = ?4",
-            [totals.next, totals.entries, totals.refused, totals.bytes].map(signed),
-        )?;
+        totals.written(&transaction)?;
         transaction.commit()?;
         self.totals = totals;
         Ok(result)
     }
 
+    /// Remembers damage, and makes an error of it.
+    fn wrong(&mut self, wrong: Wrong) -> SpoolError {
+        let damage = match wrong {
+            Wrong::Database(error) if !is_damage(&error) => return self.failure(error),
+            Wrong::Database(error) => error.to_string(),
+            Wrong::Damage(damage) => damage,
+        };
+        damaged(&self.folder, self.damage.get_or_insert(damage))
+    }
+
     fn failure(&self, error: rusqlite::Error) -> SpoolError {
         failure(&self.folder, error)
     }
+}
+
+/// The number after the oldest entries that free these bytes, and what they free.
+fn oldest(transaction: &Transaction<'_>, select: &str, from: u64, bytes: u64) -> rusqlite::Result<(u64, u64)> {
+    let (mut end, mut freed) = (from, 0);
+    let mut oldest = transaction.prepare(select)?;
+    let mut rows = oldest.query([signed(from)])?;
+    while freed < bytes
+        && let Some(row) = rows.next()?
+    {
+        end = unsigned(row.get(0)?) + 1;
+        freed += cost(length(row.get(1)?));
+    }
+    Ok((end, freed))
 }
 
 /// Looks into a folder that may be in use.
@@ -361,7 +574,17 @@ fn is_without_space(error: &rusqlite::Error) -> bool {
 }
 
 fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
+    if is_damage(&error) {
+        return damaged(folder, error);
+    }
     SpoolError::storage(folder, error)
+}
+
+fn damaged(folder: &Path, what: impl ToString) -> SpoolError {
+    SpoolError::Damaged {
+        folder: folder.to_owned(),
+        what: what.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,8 @@ pub(super) struct Writer {
     totals: Totals,
     /// When what is settled is written at the latest.
     settled_by: Option<Instant>,
+    /// When it is written at the latest which entries are in doubt.
+    doubts_by: Option<Instant>,
     /// When free pages are given back to the file system.
     shrink_at: Option<Instant>,
     /// Since when the device may not have all that is written.
@@ -123,6 +125,7 @@ impl Writer {
             full,
             totals,
             settled_by: None,
+            doubts_by: None,
             // An earlier process may have left a large file.
             shrink_at: Some(Instant::now() + GIVEN_BACK_AFTER),
             unsynced_since: None,
@@ -149,6 +152,13 @@ impl Writer {
             };
             let mut unwritten =
                 unwritten.filter(|unwritten| is_due || unwritten.is_urgent || !group.entries.is_empty());
+            if self.doubts_by.take_if(|by| *by <= now).is_some() || closes {
+                let age = if closes { Duration::ZERO } else { SETTLED_FOR };
+                let doubts = self.settlement.unwritten_doubts(age);
+                if !doubts.is_empty() {
+                    unwritten.get_or_insert_default().doubts = doubts;
+                }
+            }
             let mut written = Ok(());
             if (self.is_failing || is_waited_for) && unwritten.is_some() {
                 // What is removed may make the room that the entries need.
@@ -171,6 +181,9 @@ impl Writer {
             if self.settled_by.is_none() && (self.settlement.has_unwritten() || self.room.is_waited_for()) {
                 self.settled_by = Some(Instant::now() + SETTLED_FOR);
             }
+            if self.doubts_by.is_none() && self.settlement.has_unwritten_doubts() {
+                self.doubts_by = Some(Instant::now() + SETTLED_FOR);
+            }
             let sync_at = match (self.policy, self.unsynced_since, &self.sync) {
                 (SyncPolicy::Every(time), Some(since), None) => Some(later(since, time)),
                 _ => None,
@@ -192,6 +205,7 @@ impl Writer {
                     return group;
                 }
                 Some(()) = OptionFuture::from(self.settled_by.map(sleep_until)) => return group,
+                Some(()) = OptionFuture::from(self.doubts_by.map(sleep_until)) => return group,
                 Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => {}
                 Some(()) = OptionFuture::from(self.shrink_at.map(sleep_until)) => self.shrink().await,
                 () = self.room.wanted() => {
@@ -223,6 +237,7 @@ impl Writer {
             refusals: unwritten.refusals.clone(),
             settled_until: unwritten.settled_until,
             settled_ahead: unwritten.settled_ahead.clone(),
+            doubts: unwritten.doubts.clone(),
         };
         let each_is_durable = self.policy == SyncPolicy::EachGroup;
         // What a window waits for is sent next, and is to be known as sent after a loss of power. A durable commit would ask the device
@@ -281,6 +296,9 @@ impl Writer {
     /// What could not be written is tried again after a pause.
     fn failed(&mut self, error: &SpoolError) {
         self.warn(error);
+        if matches!(error, SpoolError::Damaged { .. }) {
+            self.settlement.damaged(error);
+        }
         self.is_failing = true;
         self.settled_by = Some(Instant::now() + PAUSE);
     }
@@ -369,7 +387,7 @@ impl Writer {
 
     fn warn(&mut self, error: &SpoolError) {
         if self.may_warn() {
-            warn!(target: SPOOL, error = error.to_string(), "the spool could not be written; entries on disk stay there");
+            warn!(target: SPOOL, error = error.to_string(), "the spool could not be written");
         }
     }
 

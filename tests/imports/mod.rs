@@ -163,8 +163,14 @@ fn the_store_of_a_spool_knows_only_files() {
         "crate::spool::location",
         "crate::spool::reserve",
         "crate::spool::store",
+        "crate::spool::store::cells",
+        "crate::spool::store::change",
         "crate::spool::store::database",
+        "crate::spool::store::doubts",
+        "crate::spool::store::files",
+        "crate::spool::store::gaps",
         "crate::spool::store::rows",
+        "crate::spool::store::salvage",
     ];
     let others: Vec<&str> = crate_modules
         .keys()

@@ -33,7 +33,7 @@ async fn entries_are_delivered_in_order_and_removed_from_the_disk() {
         for number in 0..100 {
             spool.enqueue(&number).await.unwrap();
         }
-        spool.flush().await;
+        spool.flush().await.unwrap();
         assert_eq!(sent(&calls), (0..100).collect::<Vec<_>>(), "{policy:?}");
         let report = spool.close().await.unwrap();
         assert_eq!((report.report.delivered, report.left), (100, 0));
@@ -69,7 +69,7 @@ async fn a_delivery_that_stops_is_tried_again_and_nothing_overtakes() {
     for number in 0..30 {
         spool.enqueue(&number).await.unwrap();
     }
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let calls = calls.lock().unwrap().clone();
     assert_eq!(calls[3..].concat(), (0..30).collect::<Vec<_>>());
     assert_eq!(spool.close().await.unwrap().report.undelivered, 0);
@@ -83,7 +83,7 @@ async fn entries_that_are_refused_for_good_are_kept_apart() {
     for number in 0..20 {
         spool.enqueue(&number).await.unwrap();
     }
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!((report.report.delivered, report.report.undelivered), (10, 10));
     assert_eq!((report.left, report.refused), (0, 10));
@@ -121,7 +121,7 @@ async fn a_handler_takes_entries_that_are_refused_for_good_and_those_alone() {
     for number in 0..6 {
         spool.enqueue(&number).await.unwrap();
     }
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!((report.report.undelivered, report.refused, report.left), (3, 0, 0));
     let mut taken = taken.lock().unwrap().clone();
@@ -160,7 +160,7 @@ async fn a_closed_spool_takes_nothing_and_closes_again() {
     let report = spool.close().await.unwrap();
     assert_eq!(other.close().await.unwrap(), report);
     assert!(matches!(other.enqueue(&1).await, Err(SpoolError::Closed)));
-    other.flush().await;
+    other.flush().await.unwrap();
     assert!(matches!(other.figures().await, Err(SpoolError::Closed)));
     // The folder is free.
     SpoolFolder::open(folder.path()).unwrap();
@@ -198,7 +198,8 @@ async fn a_deadline_closes_the_spool_and_leaves_the_rest() {
     });
     sleep_until(deadline + Duration::from_secs(5)).await;
     assert!(begun_before.is_finished());
-    timeout(Duration::from_mins(1), spool.flush()).await.unwrap();
+    let flushed = timeout(Duration::from_mins(1), spool.flush()).await.unwrap();
+    assert!(matches!(flushed, Err(SpoolError::Closed)));
     assert!(matches!(spool.enqueue(&2).await, Err(SpoolError::Closed)));
     assert_eq!(spool.close().await.unwrap().left, 1);
 }
@@ -222,7 +223,8 @@ fn the_end_of_the_runtime_that_started_the_spool_closes_it() {
     });
     drop(first);
     runtime().block_on(async {
-        timeout(Duration::from_mins(1), spool.flush()).await.unwrap();
+        let flushed = timeout(Duration::from_mins(1), spool.flush()).await.unwrap();
+        assert!(matches!(flushed, Err(SpoolError::Closed)));
         assert!(matches!(spool.enqueue(&2).await, Err(SpoolError::Closed)));
         assert!(matches!(spool.close().await, Err(SpoolError::Closed)));
         assert!(matches!(spool.close().await, Err(SpoolError::Closed)));
@@ -242,7 +244,7 @@ async fn a_flush_ends_the_linger() {
     spool.enqueue(&1).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     assert!(sent(&calls).is_empty(), "it lingers");
-    spool.flush().await;
+    spool.flush().await.unwrap();
     assert_eq!(sent(&calls), [1]);
     // Later ones linger again.
     spool.enqueue(&2).await.unwrap();
@@ -271,7 +273,7 @@ async fn a_flush_ends_the_pause_after_a_stop() {
     sleep(Duration::from_mins(10)).await;
     is_there.store(true, Relaxed);
     let began = Instant::now();
-    spool.flush().await;
+    spool.flush().await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     assert_eq!(spool.close().await.unwrap().left, 0);
 }

@@ -165,7 +165,7 @@ async fn run(task: &Task) {
     let spool = delivery.spooled(options(task, &task.folder)).await.unwrap();
     say(&format!("begins {}", spool.figures().await.unwrap().entries));
     let Some(first) = task.first else {
-        spool.flush().await;
+        spool.flush().await.unwrap();
         let report = spool.close().await.unwrap();
         return say(&format!("left {}", report.left));
     };

@@ -104,7 +104,7 @@ async fn a_full_spool_may_drop_its_oldest_entries_that_were_not_read() {
     }
     assert!(size(folder.path()) < MAX_BYTES + (32 << 20), "{}", size(folder.path()));
     gate.send_replace(true);
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!(report.left, 0);
     assert_eq!(report.report.delivered + report.dropped, ENTRIES as u64);
@@ -121,7 +121,7 @@ async fn a_file_that_was_large_shrinks_whether_more_is_handed_over_or_not() {
         assert!(taken.iter().all(Result::is_ok));
         assert!(size(folder.path()) > 60_000_000);
         gate.send_replace(true);
-        spool.flush().await;
+        spool.flush().await.unwrap();
         for _ in 0..600 {
             sleep(Duration::from_millis(100)).await;
             for _ in 0..handed_over {
@@ -167,7 +167,7 @@ async fn a_spool_that_was_left_with_more_than_its_limit_takes_nothing_until_it_i
     assert!((&mut waiting).now_or_never().is_none());
     gate.send_replace(true);
     waiting.await.unwrap();
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!((report.report.delivered, report.left), (61, 0));
 }
@@ -182,7 +182,7 @@ async fn a_spool_that_was_left_with_more_than_its_limit_drops_the_excess_for_wha
     let taken = join_all(texts.iter().map(|text| spool.enqueue(text))).await;
     assert!(taken.iter().all(Result::is_ok), "{taken:?}");
     gate.send_replace(true);
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!(report.report.delivered + report.dropped, 65);
     // So many take the bytes of the limit.

@@ -103,7 +103,7 @@ async fn passes() {
     assert_eq!(spool.figures().await.unwrap().entries, entries as u64);
     fails.store(false, Relaxed);
     let back = Instant::now();
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let took = back.elapsed();
     let report = spool.close().await.unwrap();
     assert_eq!((report.report.delivered, report.left), (entries as u64, 0));

@@ -24,7 +24,7 @@ async fn kept<V: Serialize + for<'a> Deserialize<'a> + Send + Sync + 'static>(
     for number in 0..20 {
         spool.enqueue(&value(number)).await.unwrap();
     }
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close_within(Duration::from_mins(1)).await.unwrap();
     assert_eq!((report.report.delivered, report.report.undelivered), (19, 1));
     assert_eq!((report.left, report.refused), (0, 1));
@@ -93,7 +93,7 @@ async fn an_entry_at_which_the_target_panics_once_is_delivered() {
     let delivery = Delivery::new(target).options(one_at_a_time());
     let spool = delivery.spooled(SpoolOptions::at(folder.path())).await.unwrap();
     spool.enqueue(&BAD).await.unwrap();
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!((report.report.delivered, report.refused, report.left), (1, 0, 0));
 }

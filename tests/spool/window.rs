@@ -49,7 +49,7 @@ async fn no_more_than_a_window_is_sent_before_the_first_is_settled() {
     let left = SpoolFolder::inspect(folder.path()).unwrap();
     assert_eq!(left.entries, 197, "those before it are removed");
     rejects.store(0, Relaxed);
-    spool.flush().await;
+    spool.flush().await.unwrap();
     assert_eq!(spool.close().await.unwrap().left, 0);
     let mut sent = sent(&calls);
     sent.sort_unstable();
@@ -82,7 +82,7 @@ async fn what_is_settled_is_removed_within_a_second_or_two() {
     for number in 0..10 {
         spool.enqueue(&number).await.unwrap();
     }
-    spool.flush().await;
+    spool.flush().await.unwrap();
     sleep(Duration::from_secs(2)).await;
     assert_eq!(SpoolFolder::inspect(folder.path()).unwrap().entries, 0);
     assert_eq!(spool.figures().await.unwrap().oldest, None);
@@ -104,7 +104,7 @@ async fn entries_of_many_tasks_are_all_delivered_and_those_of_one_in_order() {
         }
     });
     join_all(tasks).await;
-    spool.flush().await;
+    spool.flush().await.unwrap();
     assert_eq!(spool.close().await.unwrap().report.delivered, (TASKS * EACH) as u64);
     let sent = sent(&calls);
     for task in 0..TASKS {
@@ -124,7 +124,7 @@ async fn a_handler_that_fails_leaves_the_entry_in_the_folder() {
     for number in 0..10 {
         spool.enqueue(&number).await.unwrap();
     }
-    spool.flush().await;
+    spool.flush().await.unwrap();
     let report = spool.close().await.unwrap();
     assert_eq!((report.report.delivered, report.refused, report.left), (5, 5, 0));
 }

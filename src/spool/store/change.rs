@@ -5,7 +5,8 @@ use std::ops::Range;
 use rusqlite::{Transaction, params};
 
 use super::database::Totals;
-use super::rows::{Kind, cost, length, removed, signed};
+use super::rows::{Kind, checksum, cost, length, removed, signed};
+use super::{Wrong, doubts, gaps};
 
 /// The bytes of refused entries that are moved in one transaction, a fourth of the reserve.
 const MOVED_AT_A_TIME: usize = 4 << 20;
@@ -16,6 +17,8 @@ pub(crate) struct NewEntry {
     /// Milliseconds since 1970.
     pub(crate) spooled_at: i64,
     pub(crate) json: String,
+    /// How the JSON is read, which the store does not know.
+    pub(crate) form: i64,
 }
 
 /// An entry that was refused for good.
@@ -34,6 +37,8 @@ pub(crate) struct Change {
     pub(crate) settled_until: u64,
     /// And these.
     pub(crate) settled_ahead: Vec<Range<u64>>,
+    /// Entries that may have been delivered since these times, in milliseconds since 1970, and those of which that is no longer in doubt.
+    pub(crate) doubts: Vec<(u64, Option<i64>)>,
 }
 
 impl Change {
@@ -43,29 +48,64 @@ impl Change {
         transaction: &Transaction<'_>,
         totals: &mut Totals,
         refusals: &[&Refusal],
-    ) -> rusqlite::Result<usize> {
+    ) -> Result<usize, Wrong> {
         let moved = moved(transaction, totals, refusals)?;
         let next = refusals.get(moved).map(|refusal| refusal.number);
         // One that is not moved yet stays where it is.
         let settled_until = next.map_or(self.settled_until, |next| next.min(self.settled_until));
-        let settled = (settled_until > 0).then_some(0..settled_until);
-        let ahead = self.settled_ahead.iter().filter(|_| next.is_none()).cloned();
-        for settled in settled.into_iter().chain(ahead) {
-            let (removed, bytes) = removed(transaction, Kind::Waiting, settled)?;
-            totals.entries = totals.entries.saturating_sub(removed);
-            totals.bytes = totals.bytes.saturating_sub(bytes);
+        remove_until(transaction, totals, settled_until)?;
+        if next.is_some() {
+            return Ok(moved);
         }
-        if next.is_none() && !self.new.is_empty() {
-            let mut insert = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
-            for new in &self.new {
-                insert.execute(params![signed(totals.next), new.spooled_at, new.json])?;
+        for settled in &self.settled_ahead {
+            let settled = settled.start.max(totals.first)..settled.end.max(totals.first);
+            remove(transaction, totals, &settled)?;
+            gaps::add(transaction, &settled)?;
+            doubts::remove(transaction, settled)?;
+        }
+        for (number, since) in &self.doubts {
+            doubts::set(transaction, *number, *since)?;
+        }
+        if !self.new.is_empty() {
+            let mut insert = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            for NewEntry { spooled_at, json, form } in &self.new {
+                let sum = checksum(totals.next, *spooled_at, *form, json.as_bytes());
+                insert.execute(params![signed(totals.next), spooled_at, json, form, sum])?;
                 totals.next += 1;
                 totals.entries += 1;
-                totals.bytes += cost(new.json.len());
+                totals.bytes += cost(json.len());
             }
         }
         Ok(moved)
     }
+}
+
+/// Removes the entries that wait before this number, all of them.
+pub(super) fn remove_until(transaction: &Transaction<'_>, totals: &mut Totals, until: u64) -> Result<(), Wrong> {
+    let until = until.min(totals.next);
+    if until > totals.first {
+        remove(transaction, totals, &(totals.first..until))?;
+        gaps::remove_until(transaction, until)?;
+        doubts::remove(transaction, 0..until)?;
+        totals.first = until;
+    }
+    Ok(())
+}
+
+/// Removes entries that wait, each of which is there unless it is known to be gone.
+fn remove(transaction: &Transaction<'_>, totals: &mut Totals, numbers: &Range<u64>) -> Result<(), Wrong> {
+    let expected = gaps::entries(transaction, numbers)?;
+    let (removed, bytes) = removed(transaction, Kind::Waiting, numbers.clone())?;
+    if removed != expected {
+        return Err(Wrong::Damage(format!(
+            "there are {removed} entries from {} to {}, and not {expected}",
+            numbers.start,
+            numbers.end.saturating_sub(1)
+        )));
+    }
+    totals.entries = totals.entries.saturating_sub(removed);
+    totals.bytes = totals.bytes.saturating_sub(bytes);
+    Ok(())
 }
 
 /// Keeps the first of these entries apart, as many as are moved at a time. Returns their number.
@@ -74,7 +114,7 @@ fn moved(transaction: &Transaction<'_>, totals: &mut Totals, refusals: &[&Refusa
         return Ok(0);
     }
     let mut keep = transaction.prepare(
-        "INSERT INTO refused SELECT number, spooled_at, entry, ?2 FROM entries WHERE number = ?1
+        "INSERT INTO refused SELECT number, spooled_at, entry, form, sum, ?2 FROM entries WHERE number = ?1
          RETURNING octet_length(entry)",
     )?;
     let mut remove = transaction.prepare("DELETE FROM entries WHERE number = ?1")?;
@@ -89,6 +129,8 @@ fn moved(transaction: &Transaction<'_>, totals: &mut Totals, refusals: &[&Refusa
         let length = length(row.get(0)?);
         while kept.next()?.is_some() {}
         remove.execute([signed(*number)])?;
+        gaps::add(transaction, &(*number..number + 1))?;
+        doubts::remove(transaction, *number..number + 1)?;
         bytes += length + cause.len();
         totals.entries = totals.entries.saturating_sub(1);
         totals.refused += 1;

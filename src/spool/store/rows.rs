@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, ErrorCode, Row, Transaction};
 
 const PAGE: u64 = 4_096;
 
-/// What a row takes besides its text: number, time, lengths and its place in the page.
-const ROW: u64 = 20;
+/// What a row takes besides its text: number, time, form, checksum, lengths and its place in the page.
+const ROW: u64 = 26;
 
 /// What a row may take in a page. The rest of a longer one has pages of its own.
 const LONGEST_IN_PAGE: u64 = PAGE - 35;
@@ -29,10 +29,22 @@ pub(crate) fn cost(length: usize) -> u64 {
 pub(crate) struct StoredEntry {
     pub(crate) number: u64,
     pub(crate) spooled_at: i64,
-    /// Its JSON. A device may have changed it since.
+    /// Its JSON.
     pub(crate) json: Vec<u8>,
+    /// How the JSON is read, which the store does not know.
+    pub(crate) form: i64,
     /// Why it was refused, if it was.
     pub(crate) cause: Option<String>,
+}
+
+/// The checksum of an entry, by which damage of the device is recognized.
+pub(super) fn checksum(number: u64, spooled_at: i64, form: i64, json: &[u8]) -> i32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for field in [signed(number), spooled_at, form] {
+        hasher.update(&field.to_le_bytes());
+    }
+    hasher.update(json);
+    hasher.finalize().cast_signed()
 }
 
 /// Which entries.
@@ -51,38 +63,112 @@ pub(super) fn first(connection: &Connection) -> rusqlite::Result<Option<(u64, i6
         .transpose()
 }
 
+/// What was read of one kind of entries, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Those before the first that is damaged.
+    pub(crate) entries: Vec<StoredEntry>,
+    /// Whether there may be more.
+    pub(crate) is_limited: bool,
+    /// What is wrong with the next one.
+    pub(crate) damage: Option<Damage>,
+}
+
+/// What is wrong with the file.
+#[derive(Debug)]
+pub(crate) enum Damage {
+    /// This entry is not as it was written.
+    Changed(u64),
+    /// This entry is not there.
+    Missing(u64),
+    /// The structure of the file.
+    Structure(rusqlite::Error),
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Changed(number) => write!(f, "entry {number} is not as it was written"),
+            Self::Missing(number) => write!(f, "entry {number} is missing"),
+            Self::Structure(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Entries of one kind from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
 pub(super) fn read(
     connection: &Connection,
     kind: Kind,
-    from: u64,
-    end: u64,
+    numbers: Range<u64>,
     entries: usize,
     bytes: usize,
-) -> rusqlite::Result<Vec<StoredEntry>> {
+) -> rusqlite::Result<Rows> {
     let mut select = connection.prepare(match kind {
         Kind::Waiting => {
-            "SELECT number, spooled_at, entry, NULL FROM entries WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3"
+            "SELECT number, spooled_at, entry, form, sum, NULL FROM entries WHERE number >= ?1 AND number < ?2 ORDER BY number"
         }
         Kind::Refused => {
-            "SELECT number, spooled_at, entry, cause FROM refused WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3"
+            "SELECT number, spooled_at, entry, form, sum, cause FROM refused WHERE number >= ?1 AND number < ?2 ORDER BY number"
         }
     })?;
-    let mut rows = select.query([signed(from), signed(end), signed(entries as u64)])?;
-    let (mut read, mut left) = (Vec::new(), bytes);
-    while left > 0
-        && let Some(row) = rows.next()?
-    {
-        let entry = StoredEntry {
-            number: unsigned(row.get(0)?),
-            spooled_at: row.get(1)?,
-            json: row.get_ref(2)?.as_bytes()?.to_vec(),
-            cause: row.get(3)?,
+    let mut rows = select.query([signed(numbers.start), signed(numbers.end)])?;
+    let (mut read, mut left, mut least) = (Rows::default(), bytes, numbers.start);
+    loop {
+        if left == 0 || read.entries.len() >= entries {
+            read.is_limited = true;
+            break;
+        }
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => break,
+            Err(error) if is_damage(&error) => {
+                read.damage = Some(Damage::Structure(error));
+                break;
+            }
+            Err(error) => return Err(error),
         };
+        let entry = match stored(row) {
+            Ok(entry) => entry.filter(|entry| entry.number >= least),
+            Err(error) if is_damage(&error) => None,
+            Err(error) => return Err(error),
+        };
+        let Some(entry) = entry else {
+            read.damage = Some(Damage::Changed(least));
+            break;
+        };
+        least = entry.number + 1;
         left = left.saturating_sub(entry.json.len());
-        read.push(entry);
+        read.entries.push(entry);
     }
     Ok(read)
+}
+
+/// The entry of a row. `None` if it is not as it was written.
+fn stored(row: &Row<'_>) -> rusqlite::Result<Option<StoredEntry>> {
+    let entry = StoredEntry {
+        number: unsigned(row.get(0)?),
+        spooled_at: row.get(1)?,
+        json: row.get_ref(2)?.as_bytes()?.to_vec(),
+        form: row.get(3)?,
+        cause: row.get(5)?,
+    };
+    let sum = checksum(entry.number, entry.spooled_at, entry.form, &entry.json);
+    Ok((row.get::<_, i32>(4)? == sum).then_some(entry))
+}
+
+/// Whether the error says that the file is not as it was written.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::FromSqlConversionFailure(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..)
+        | rusqlite::Error::InvalidColumnType(..)
+        | rusqlite::Error::QueryReturnedNoRows
+        | rusqlite::Error::Utf8Error(..) => true,
+        error => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::TypeMismatch | ErrorCode::ConstraintViolation)
+        ),
+    }
 }
 
 /// Removes the entries of one kind with these numbers. Returns how many they were, and what they took.

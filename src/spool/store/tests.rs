@@ -15,6 +15,7 @@ fn new(texts: &[&str]) -> Vec<NewEntry> {
     let entry = |text: &&str| NewEntry {
         spooled_at: NOW,
         json: (*text).to_owned(),
+        form: 0,
     };
     texts.iter().map(entry).collect()
 }
@@ -29,7 +30,8 @@ fn append(store: &mut Store, texts: &[&str]) -> Totals {
 
 fn texts(store: &mut Store) -> Vec<String> {
     let read = store.read(0, u64::MAX, usize::MAX, usize::MAX).unwrap();
-    read.into_iter()
+    read.entries
+        .into_iter()
         .map(|entry| String::from_utf8(entry.json).unwrap())
         .collect()
 }
@@ -60,9 +62,12 @@ fn entries_come_back_in_order_with_their_numbers() {
     assert_eq!(texts(&mut store), ["1", "2", "3", "4"]);
     assert_eq!(store.first().unwrap(), Some((0, NOW)));
     let some = store.read(1, 3, 10, usize::MAX).unwrap();
-    assert_eq!(some.iter().map(|entry| entry.number).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(store.read(0, 9, 2, usize::MAX).unwrap().len(), 2);
-    assert_eq!(store.read(0, 9, 9, 1).unwrap().len(), 1);
+    assert_eq!(
+        some.entries.iter().map(|entry| entry.number).collect::<Vec<_>>(),
+        [1, 2]
+    );
+    assert_eq!(store.read(0, 9, 2, usize::MAX).unwrap().entries.len(), 2);
+    assert_eq!(store.read(0, 9, 9, 1).unwrap().entries.len(), 1);
 }
 
 #[test]
@@ -98,7 +103,7 @@ fn a_refused_entry_is_kept_apart_with_its_cause() {
     // After an error that was reported although it was written, it is asked for again.
     assert_eq!(store.apply(&change, true).unwrap(), totals);
     assert_eq!(texts(&mut store), ["3"]);
-    let refused = store.look(Kind::Refused, 0, 10, usize::MAX).unwrap();
+    let refused = store.look(Kind::Refused, 10, usize::MAX).unwrap();
     assert_eq!((refused[0].number, &*refused[0].json), (1, &b"2"[..]));
     assert_eq!(refused[0].cause.as_deref(), Some("too large"));
     drop(store);
@@ -166,7 +171,7 @@ fn a_refused_entry_that_cannot_be_kept_apart_stays_while_those_before_it_are_rem
 fn the_oldest_entries_that_were_not_read_are_dropped() {
     let (_folder, mut store) = opened();
     append(&mut store, &["1", "2", "3", "4", "5"]);
-    assert_eq!(store.read(0, 2, 9, usize::MAX).unwrap().len(), 2);
+    assert_eq!(store.read(0, 2, 9, usize::MAX).unwrap().entries.len(), 2);
     assert_eq!(store.drop_oldest(cost(1) + 1).unwrap(), 2);
     assert_eq!(store.totals().bytes, 3 * cost(1));
     assert_eq!(texts(&mut store), ["1", "2", "5"]);
@@ -384,7 +389,7 @@ fn only_a_full_disk_takes_the_reserve() {
     let reserve = folder.path().join("spool.reserve");
     let large = "x".repeat(100_000);
     let error = store.with_reserve(|store| {
-        store.in_transaction(|transaction, _| transaction.execute("UPDATE entries SET entry = ?1", [&large]))
+        store.in_transaction(|transaction, _| Ok(transaction.execute("UPDATE entries SET entry = ?1", [&large])?))
     });
     assert!(matches!(error, Err(SpoolError::Storage { .. })));
     assert!(!reserve.exists(), "a removal may need it");
@@ -392,7 +397,7 @@ fn only_a_full_disk_takes_the_reserve() {
     append(&mut store, &["4"]);
     assert!(reserve.exists());
     let error = store.with_reserve(|store| {
-        store.in_transaction(|transaction, _| transaction.execute("INSERT INTO missing VALUES (1)", []))
+        store.in_transaction(|transaction, _| Ok(transaction.execute("INSERT INTO missing VALUES (1)", [])?))
     });
     assert!(matches!(error, Err(SpoolError::Storage { .. })));
     assert!(reserve.exists(), "another error is not mended by space");

@@ -5,6 +5,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{advance, timeout};
 
 use super::*;
+use crate::spool::settlement::Opened;
 use crate::spool::store::Refusal;
 
 const TIME: Duration = Duration::from_millis(10);
@@ -19,7 +20,7 @@ async fn writer(policy: SyncPolicy, full: Full) -> (TempDir, Writer, UnboundedSe
         store,
         received,
         Arc::new(Room::new(1_000, 0)),
-        Arc::new(Settlement::new(0, 0, 100)),
+        Arc::new(Settlement::new(Opened::default(), 100)),
         (policy, full),
         Totals::default(),
     );
@@ -30,7 +31,11 @@ async fn request(writer: &Writer) -> Request {
     let json = "1".to_owned();
     Request::Write {
         place: writer.room.place(cost(json.len()), json.len()).await.unwrap(),
-        entry: NewEntry { spooled_at: 0, json },
+        entry: NewEntry {
+            spooled_at: 0,
+            json,
+            form: 0,
+        },
         written: oneshot::channel().0,
     }
 }

@@ -133,7 +133,7 @@ pub(crate) enum Command {
     Worker(Box<ToWork>),
     /// Shows what is in the folder of a spool, or moves its entries to a file that load or send delivers
     #[cfg(feature = "spool")]
-    #[command(override_usage = "batch-deliver spool [--to FILE [--refused]] [OPTIONS] DIR")]
+    #[command(override_usage = "batch-deliver spool [--to FILE [--refused | --salvage]] [OPTIONS] DIR")]
     Spool(ToSpool),
     /// Prints the help of the program, or of a command
     #[command(hide = true)]

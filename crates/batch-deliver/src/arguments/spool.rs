@@ -17,6 +17,10 @@ pub(crate) struct ToSpool {
     /// Move those that were refused for good, instead of those that wait to be delivered
     #[arg(long, requires = "to")]
     pub(crate) refused: bool,
+    /// Move what can be read of a spool that is damaged: refused entries to the file with .refused at the end of its name. The damaged
+    /// file stays in the folder as spool.sqlite3.damaged
+    #[arg(long, requires = "to", conflicts_with = "refused")]
+    pub(crate) salvage: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

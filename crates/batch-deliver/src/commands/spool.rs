@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use aws_batch_delivery::spool::SpooledEntry;
 use serde_json::json;
 use tokio::task::block_in_place;
 
@@ -28,6 +29,9 @@ pub(super) fn run(arguments: &ToSpool) -> Result<Outcome, Failure> {
     if to == "-" && console.is_json() {
         let words = "the entries and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
+    }
+    if arguments.salvage {
+        return block_in_place(|| salvaged(&arguments.folder, to, &console));
     }
     let stop = Stop::default();
     stop.on_interrupt(console.clone());
@@ -68,6 +72,65 @@ fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Resul
     outcome
 }
 
+/// Moves what can be read of a damaged spool: refused entries to a file of their own.
+fn salvaged(folder: &Path, to: &str, console: &Console) -> Result<Outcome, Failure> {
+    if to == "-" {
+        let words = "--salvage writes two files, and not the standard output: name a file with --to";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    let of_refused = format!("{to}.refused");
+    let mut lines = MovedLines::open(to)?;
+    let mut refused_lines = None;
+    let salvaged = Spool::salvage(folder, |entries| {
+        let (waiting, refused): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.cause.is_none());
+        keep(&mut lines, to, &waiting)?;
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let lines = match &mut refused_lines {
+            Some(lines) => lines,
+            None => refused_lines.insert(MovedLines::open(&of_refused)?),
+        };
+        keep(lines, &of_refused, &refused)
+    })?;
+    let from = folder.display();
+    console.info(&format!("{} moved from {from} to {to}", counted(salvaged.entries)));
+    if salvaged.refused > 0 {
+        console.info(&format!("{} refused moved to {of_refused}", counted(salvaged.refused)));
+    }
+    if salvaged.may_have_been_delivered {
+        console.info("some of them may have been delivered: which ones cannot be read");
+    }
+    console.info(&format!(
+        "{} could not be read; the damaged file is {}",
+        counted(salvaged.lost),
+        salvaged.aside.display()
+    ));
+    console.report(&json!({
+        "event": "report", "written": salvaged.entries, "refused": salvaged.refused, "lost": salvaged.lost,
+        "may_have_been_delivered": salvaged.may_have_been_delivered,
+    }))?;
+    let is_whole = salvaged.lost == 0 && !salvaged.may_have_been_delivered;
+    Ok(if is_whole {
+        Outcome::Delivered
+    } else {
+        Outcome::Undelivered
+    })
+}
+
+fn keep(lines: &mut MovedLines, to: &str, entries: &[&SpooledEntry]) -> Result<(), Failure> {
+    let written = lines
+        .write_all(&joined(entries.iter().copied()))
+        .and_then(|()| lines.make_safe());
+    written.map_err(|error| Failure::Failed(format!("{to} cannot be written: {error}")))
+}
+
+/// Each entry as a line.
+fn joined<'a>(entries: impl IntoIterator<Item = &'a SpooledEntry>) -> Vec<u8> {
+    let lines = entries.into_iter().flat_map(|entry| [&*entry.json, b"\n"]);
+    lines.flatten().copied().collect()
+}
+
 /// What was moved.
 #[derive(Default)]
 struct Moved {
@@ -83,14 +146,7 @@ impl Moved {
             let Some(last) = entries.last().map(|entry| entry.number) else {
                 break;
             };
-            let joined: Vec<u8> = entries
-                .iter()
-                .flat_map(|entry| [&*entry.json, b"\n"])
-                .flatten()
-                .copied()
-                .collect();
-            let written = lines.write_all(&joined).and_then(|()| lines.make_safe());
-            written.map_err(|error| Failure::Failed(format!("{to} cannot be written: {error}")))?;
+            keep(lines, to, &entries.iter().collect::<Vec<_>>())?;
             spool.remove(last)?;
             self.entries += entries.len() as u64;
             for cause in entries.into_iter().filter_map(|entry| entry.cause) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aws_batch_delivery::spool::{SpoolError, SpoolFigures, SpoolFolder, SpooledEntry};
+use aws_batch_delivery::spool::{Salvaged, SpoolError, SpoolFigures, SpoolFolder, SpooledEntry};
 
 use crate::console::escaped;
 use crate::outcome::Failure;
@@ -28,6 +28,19 @@ impl Spool {
         SpoolFolder::inspect(folder).map_err(|error| wrong(&error))
     }
 
+    /// Takes out what can be read of a damaged folder.
+    pub(crate) fn salvage(
+        folder: &Path,
+        mut keep: impl FnMut(&[SpooledEntry]) -> Result<(), Failure>,
+    ) -> Result<Salvaged, Failure> {
+        let salvaged = SpoolFolder::salvage(folder, |entries| keep(entries).map_err(Salvage::Kept));
+        salvaged.map_err(|error| match error {
+            Salvage::Spool(error @ SpoolError::Storage { .. }) => failed(&error),
+            Salvage::Spool(error) => wrong(&error),
+            Salvage::Kept(failure) => failure,
+        })
+    }
+
     /// The first entries; none if there are no more.
     pub(crate) fn first(&self) -> Result<Vec<SpooledEntry>, Failure> {
         let read = if self.refused {
@@ -51,6 +64,18 @@ impl Spool {
     /// Gives the space of the removed entries back.
     pub(crate) fn close(self) -> Result<(), Failure> {
         self.folder.close().map_err(|error| failed(&error))
+    }
+}
+
+/// Why a damaged folder was not emptied.
+enum Salvage {
+    Spool(SpoolError),
+    Kept(Failure),
+}
+
+impl From<SpoolError> for Salvage {
+    fn from(error: SpoolError) -> Self {
+        Self::Spool(error)
     }
 }
 
