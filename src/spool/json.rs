@@ -24,12 +24,14 @@ pub(super) enum Form {
     Plain,
     /// Numbers with a fraction whose digits 64 bits do not keep are read as texts.
     TextFractions,
+    /// And those that are whole, such as `4.0`, because a decimal that is read from a number of 64 bits has no such zero.
+    TextWholes,
     /// All numbers whose digits 64 bits do not keep are read as texts.
     TextNumbers,
 }
 
 impl Form {
-    const ALL: [Self; 3] = [Self::Plain, Self::TextFractions, Self::TextNumbers];
+    const ALL: [Self; 4] = [Self::Plain, Self::TextFractions, Self::TextWholes, Self::TextNumbers];
 
     /// As the store keeps it.
     pub(super) fn number(self) -> i64 {
@@ -46,6 +48,7 @@ impl Form {
         match self {
             Self::Plain => false,
             Self::TextFractions => number.contains(['.', 'e', 'E']) && !is_kept(number),
+            Self::TextWholes => number.ends_with(".0") || Self::TextFractions.reads_as_text(number),
             Self::TextNumbers => !is_kept(number),
         }
     }
@@ -57,7 +60,7 @@ impl Form {
 /// When it cannot be serialized, or is not read back as it was.
 pub(super) fn written<V: Serialize + DeserializeOwned>(value: &V) -> Result<(String, Form), SpoolError> {
     let json = to_json(value)?;
-    let mut why = None;
+    let (mut why, mut alike) = (None, None);
     for form in Form::ALL {
         let text = text(&json, form);
         if form != Form::Plain && text == json {
@@ -77,10 +80,16 @@ pub(super) fn written<V: Serialize + DeserializeOwned>(value: &V) -> Result<(Str
                 continue;
             }
         };
-        if read == json || sorted(&read) == sorted(&json) {
+        if read == json || sorted(&read, str::to_owned) == sorted(&json, str::to_owned) {
             return Ok((json, form));
         }
+        if sorted(&read, without_zeros) == sorted(&json, without_zeros) {
+            alike.get_or_insert(form);
+        }
         why.get_or_insert_with(|| "another value is read".to_owned());
+    }
+    if let Some(form) = alike {
+        return Ok((json, form));
     }
     Err(SpoolError::Unreadable {
         type_name: type_name::<V>(),
@@ -175,8 +184,16 @@ fn tokens(json: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A number without the zeros at the end of its fraction, which mean nothing.
+fn without_zeros(token: &str) -> String {
+    if !is_number(token) || !token.contains('.') || token.contains(['e', 'E']) {
+        return token.to_owned();
+    }
+    token.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// The JSON with the members of its objects and lists in one order: that of a set or a map differs from one to the next.
-fn sorted(json: &str) -> String {
+fn sorted(json: &str, scalar: fn(&str) -> String) -> String {
     /// The members of one object or list so far, and the one that is being read.
     #[derive(Default)]
     struct Level {
@@ -207,7 +224,7 @@ fn sorted(json: &str) -> String {
             token => levels
                 .last_mut()
                 .map_or(&mut outside, |level| &mut level.current)
-                .push_str(token),
+                .push_str(&scalar(token)),
         }
     }
     outside
@@ -256,7 +273,7 @@ mod tests {
 
     #[test]
     fn an_order_that_means_nothing_is_no_difference() {
-        let sorted_alike = |one, other| sorted(one) == sorted(other);
+        let sorted_alike = |one, other| sorted(one, str::to_owned) == sorted(other, str::to_owned);
         assert!(sorted_alike(
             r#"{"a":[1,2,{"x":1,"y":[]}],"b":"}"}"#,
             r#"{"b":"}","a":[{"y":[],"x":1},2,1]}"#
@@ -264,5 +281,9 @@ mod tests {
         assert!(!sorted_alike("[1,2,2]", "[1,1,2]"));
         assert!(!sorted_alike(r#"{"a":1,"b":2}"#, r#"{"a":2,"b":1}"#));
         assert!(!sorted_alike("12", "12.0"));
+        assert_eq!(
+            sorted("[12.50,12.0,120,\"1.0\"]", without_zeros),
+            sorted("[12.5,12,120,\"1.0\"]", without_zeros)
+        );
     }
 }

@@ -1,17 +1,25 @@
 //! Entries that are on disk before they are delivered.
 
+mod again;
 mod basics;
 mod child;
+mod damage;
 #[cfg(unix)]
 mod disk;
 mod full;
+mod gone;
 mod kills;
 mod numbers;
 #[path = "../support/options.rs"]
 mod options;
 mod outage;
 mod panics;
+#[path = "../support/paused.rs"]
+mod paused;
+#[cfg(target_os = "linux")]
+mod power;
 #[path = "../support/scripted.rs"]
 mod scripted;
 mod served;
+mod values;
 mod window;

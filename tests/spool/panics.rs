@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::spool::{Spool, SpoolFolder, SpoolOptions, SpooledEntry};
-use aws_batch_delivery::targets::{Answer, BatchTarget, Limits, Verdict};
+use aws_batch_delivery::spool::{Spool, SpoolError, SpoolFolder, SpoolOptions, SpooledEntry};
+use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Delivery, InvalidEntry};
 use serde::{Deserialize, Deserializer, Serialize};
 use tempfile::{TempDir, tempdir};
@@ -114,10 +114,24 @@ impl<'de> Deserialize<'de> for Unreadable {
 #[tokio::test(start_paused = true)]
 async fn a_panic_of_the_deserialization_holds_nothing_up() {
     let folder = tempdir().unwrap();
-    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let (target, _) = numbers(|_, _| Answer::Stop(Fault::new("no such queue")));
+    let earlier = crate::numbers::spooled(target, one_at_a_time(), folder.path()).await;
+    for number in 0..20 {
+        earlier.enqueue(&number).await.unwrap();
+    }
+    earlier.close().await.unwrap();
+    let (target, calls) = numbers(|_, chunk| accept(chunk));
     let delivery = Delivery::new(target).map_entries(|number: &Unreadable| number.0);
     let spool = delivery.spooled(SpoolOptions::at(folder.path())).await.unwrap();
-    let cause = kept(spool, &folder, Unreadable).await.cause.unwrap();
+    // A new one is not taken.
+    let error = spool.enqueue(&Unreadable(BAD)).await.unwrap_err();
+    assert!(matches!(error, SpoolError::Unreadable { .. }), "{error}");
+    assert!(!error.to_string().contains("secret"), "{error}");
+    spool.flush().await.unwrap();
+    assert_eq!(spool.close().await.unwrap().refused, 1);
+    assert_eq!(sent(&calls).len(), 19);
+    let opened = SpoolFolder::open(folder.path()).unwrap();
+    let cause = opened.refused(10).unwrap().remove(0).cause.unwrap();
     assert!(cause.contains("Unreadable") && cause.contains("panicked"), "{cause}");
     assert!(!cause.contains("secret"), "{cause}");
 }
