@@ -16,5 +16,7 @@ mod paused;
 mod queries;
 mod races;
 mod reports;
+#[cfg(feature = "spool")]
+mod spooled;
 mod transactions;
 mod typed;

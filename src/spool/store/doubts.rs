@@ -17,10 +17,10 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<(u64, i64)>> 
 pub(super) fn set(transaction: &Transaction<'_>, number: u64, since: Option<i64>) -> rusqlite::Result<()> {
     match since {
         Some(since) => transaction
-            .prepare_cached("INSERT OR REPLACE INTO doubts VALUES (?1, ?2)")?
+            .prepare("INSERT OR REPLACE INTO doubts VALUES (?1, ?2)")?
             .execute([signed(number), since])?,
         None => transaction
-            .prepare_cached("DELETE FROM doubts WHERE number = ?1")?
+            .prepare("DELETE FROM doubts WHERE number = ?1")?
             .execute([signed(number)])?,
     };
     Ok(())
@@ -29,7 +29,7 @@ pub(super) fn set(transaction: &Transaction<'_>, number: u64, since: Option<i64>
 /// These entries are gone.
 pub(super) fn remove(transaction: &Transaction<'_>, numbers: Range<u64>) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached("DELETE FROM doubts WHERE number >= ?1 AND number < ?2")?
+        .prepare("DELETE FROM doubts WHERE number >= ?1 AND number < ?2")?
         .execute([signed(numbers.start), signed(numbers.end)])?;
     Ok(())
 }

@@ -8,8 +8,7 @@ use super::rows::{signed, unsigned};
 
 /// The gaps within these numbers, in order.
 pub(super) fn within(connection: &Connection, numbers: &Range<u64>) -> rusqlite::Result<Vec<Range<u64>>> {
-    let mut select =
-        connection.prepare_cached("SELECT start, end FROM gaps WHERE start < ?2 AND end > ?1 ORDER BY start")?;
+    let mut select = connection.prepare("SELECT start, end FROM gaps WHERE start < ?2 AND end > ?1 ORDER BY start")?;
     let mut rows = select.query([signed(numbers.start), signed(numbers.end)])?;
     let mut gaps = Vec::new();
     while let Some(row) = rows.next()? {
@@ -39,10 +38,10 @@ pub(super) fn add(transaction: &Transaction<'_>, numbers: &Range<u64>) -> rusqli
         "UPDATE gaps SET start = ?2 WHERE start >= ?1 AND start < ?2",
     ];
     for change in cut {
-        transaction.prepare_cached(change)?.execute([start, end])?;
+        transaction.prepare(change)?.execute([start, end])?;
     }
     transaction
-        .prepare_cached("INSERT INTO gaps VALUES (?1, ?2)")?
+        .prepare("INSERT INTO gaps VALUES (?1, ?2)")?
         .execute(params![start, end])?;
     Ok(())
 }
@@ -51,10 +50,10 @@ pub(super) fn add(transaction: &Transaction<'_>, numbers: &Range<u64>) -> rusqli
 pub(super) fn remove_until(transaction: &Transaction<'_>, number: u64) -> rusqlite::Result<()> {
     let number = [signed(number)];
     transaction
-        .prepare_cached("DELETE FROM gaps WHERE end <= ?1")?
+        .prepare("DELETE FROM gaps WHERE end <= ?1")?
         .execute(number)?;
     transaction
-        .prepare_cached("UPDATE gaps SET start = ?1 WHERE start < ?1")?
+        .prepare("UPDATE gaps SET start = ?1 WHERE start < ?1")?
         .execute(number)?;
     Ok(())
 }

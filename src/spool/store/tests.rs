@@ -404,3 +404,74 @@ fn only_a_full_disk_takes_the_reserve() {
     assert_eq!(store.drop_oldest(1).unwrap(), 1);
     assert_eq!(store.remove(Kind::Waiting, 4).unwrap().entries, 0);
 }
+
+/// Drops, refusals and a close that leave gaps are no damage, whatever is removed in which order.
+#[test]
+fn what_was_removed_is_not_missing() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+    store.read(0, 5, 9, usize::MAX).unwrap();
+    assert_eq!(store.drop_oldest(1).unwrap(), 1);
+    let refusals = vec![Refusal {
+        number: 3,
+        cause: "odd".to_owned(),
+    }];
+    let change = Change {
+        refusals,
+        settled_until: 2,
+        settled_ahead: vec![4..7, 8..9],
+        ..Change::default()
+    };
+    store.apply(&change, true).unwrap();
+    store.remove(Kind::Refused, 9).unwrap();
+    store.close().unwrap();
+    let mut store = Store::open(folder.path()).unwrap();
+    let read = store.read(0, 99, 99, usize::MAX).unwrap();
+    assert_eq!(
+        read.entries.iter().map(|entry| entry.number).collect::<Vec<_>>(),
+        [2, 7, 9]
+    );
+    assert_eq!(read.end, 10);
+    assert_eq!((store.totals().first, store.totals().entries), (2, 3));
+    store.remove(Kind::Waiting, 8).unwrap();
+    assert_eq!(store.totals().entries, 1);
+}
+
+/// As after a page was lost, and with it some entries in the middle.
+#[test]
+fn an_entry_that_is_missing_or_changed_ends_what_is_read_and_taken() {
+    for damage in [
+        "DELETE FROM entries WHERE number = 1",
+        "UPDATE entries SET entry = '7' WHERE number = 1",
+        "UPDATE entries SET spooled_at = 7 WHERE number = 1",
+        "UPDATE entries SET number = 7 WHERE number = 1",
+        "UPDATE entries SET entry = x'00' WHERE number = 1",
+    ] {
+        let (folder, mut store) = opened();
+        append(&mut store, &["0", "1", "2"]);
+        store.connection.execute(damage, []).unwrap();
+        let read = store.read(0, 3, 9, usize::MAX).unwrap();
+        assert_eq!((read.entries.len(), read.end), (1, 1), "{damage}");
+        let is_damaged = |result: Result<(), SpoolError>| {
+            let error = result.unwrap_err();
+            assert!(matches!(error, SpoolError::Damaged { .. }), "{damage}: {error}");
+            assert!(!error.to_string().contains("'7'"), "{error}");
+        };
+        is_damaged(store.read(1, 3, 9, usize::MAX).map(drop));
+        let change = Change {
+            new: new(&["3"]),
+            ..Change::default()
+        };
+        is_damaged(store.apply(&change, true).map(drop));
+        assert_eq!(store.totals().next, 3);
+        is_damaged(store.close());
+        let mut kept = Vec::new();
+        let mut salvage = Salvage::open(folder.path()).unwrap();
+        for number in salvage.numbers(Kind::Waiting).unwrap() {
+            kept.extend(salvage.entry(Kind::Waiting, number).unwrap().map(|entry| entry.number));
+        }
+        assert!(kept == [0, 2] || kept == [0, 1, 2], "{damage}: {kept:?}");
+        salvage.put_aside().unwrap();
+        assert_eq!(Store::open(folder.path()).unwrap().totals(), Totals::default());
+    }
+}

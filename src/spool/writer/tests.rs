@@ -80,6 +80,61 @@ async fn a_window_moves_only_when_the_device_was_asked_although_nothing_was_remo
     assert_eq!(writer.settlement.readable_until(futures::task::noop_waker_ref()), 1);
 }
 
+#[tokio::test]
+async fn nothing_is_acknowledged_from_a_sync_that_fails_until_one_succeeds() {
+    let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), Full::Wait).await;
+    let mut write = async |fails: bool| {
+        writer
+            .store
+            .with(move |store| {
+                store.set_fails_to_sync(fails);
+                Ok(())
+            })
+            .await
+            .unwrap();
+        requests.send(request(&writer).await).ok().unwrap();
+        let group = writer.group().await;
+        let written = writer.write(group, None).await;
+        if writer.sync.is_none() {
+            writer.begin_sync();
+        }
+        let ended = ended(&mut writer.sync).await;
+        (written.is_ok(), writer.synced(ended).is_ok())
+    };
+    // Those of one interval are acknowledged before it is known.
+    assert_eq!(write(true).await, (true, false));
+    assert_eq!(write(true).await, (false, false));
+    assert_eq!(write(false).await, (true, true));
+}
+
+#[tokio::test]
+async fn refused_entries_make_room_before_others_are_dropped() {
+    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, Full::DropOldest).await;
+    let (room, settlement) = (Arc::clone(&writer.room), Arc::clone(&writer.settlement));
+    let entries = 1_000 / cost(1);
+    for _ in 0..entries {
+        requests.send(request(&writer).await).ok().unwrap();
+    }
+    let running = tokio::spawn(writer.run());
+    while settlement.readable_until(futures::task::noop_waker_ref()) < entries {
+        tokio::task::yield_now().await;
+    }
+    for number in 0..entries {
+        settlement.refuse(Refusal {
+            number,
+            cause: String::new(),
+        });
+    }
+    let waiting: Vec<_> = (0..entries).map(|_| room.place(cost(1), 1)).collect();
+    let places = timeout(Duration::from_mins(1), futures::future::join_all(waiting))
+        .await
+        .unwrap();
+    assert!(places.iter().all(Result::is_ok));
+    requests.send(Request::Close).ok().unwrap();
+    let (totals, dropped) = running.await.unwrap().unwrap();
+    assert_eq!((totals.entries, totals.refused, dropped), (0, 0, entries));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_sync_that_is_due_begins_although_requests_wait() {
     let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), Full::Wait).await;

@@ -1,0 +1,142 @@
+//! Counters of a spool: each delivery of it goes on where the one before it has stopped.
+
+use std::path::Path;
+use std::time::Duration;
+
+use aws_batch_delivery::spool::{Spool, SpoolFolder, SpoolOptions};
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{InjectedFault, KeyType, Simulator, Table, TableOptions};
+use serde::{Deserialize, Serialize};
+use tempfile::tempdir;
+use tokio::time::sleep;
+
+#[derive(Serialize, Deserialize)]
+struct Key {
+    id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Arrival {
+    more: u64,
+}
+
+const INCREMENTS: usize = 5;
+
+fn error(status: u16, code: &'static str, applied: bool) -> InjectedFault {
+    InjectedFault::Error {
+        status,
+        code: code.into(),
+        message: "".into(),
+        applied,
+    }
+}
+
+fn stopped() -> InjectedFault {
+    error(400, "ResourceNotFoundException", false)
+}
+
+fn stock() -> (Simulator, Table) {
+    let simulator = Simulator::new(5);
+    let table = simulator.table("stock", TableOptions::key("id", KeyType::S));
+    (simulator, table)
+}
+
+async fn spooled(simulator: &Simulator, folder: &Path) -> Spool<(Key, Arrival)> {
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "stock")
+        .update::<Key, Arrival>("ADD pieces :more")
+        .options(DeliveryOptions::default().concurrency(1));
+    delivery.spooled(SpoolOptions::at(folder)).await.unwrap()
+}
+
+async fn enqueue(spool: &Spool<(Key, Arrival)>) {
+    for _ in 0..INCREMENTS {
+        let arrival = (Key { id: "a".to_owned() }, Arrival { more: 1 });
+        spool.enqueue(&arrival).await.unwrap();
+    }
+}
+
+fn counted(table: &Table) -> String {
+    table.items()[0]["pieces"]["N"].as_str().unwrap().to_owned()
+}
+
+/// Each answer is lost, by a connection or an error, and then the delivery stops. It goes on, or the spool is closed and opened again.
+#[tokio::test(start_paused = true)]
+async fn an_increment_of_a_spool_counts_once_whatever_delivers_it() {
+    for lost in [
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::Dropped { applied: false },
+        error(500, "InternalServerError", true),
+    ] {
+        for closes in [false, true] {
+            let (simulator, table) = stock();
+            let folder = tempdir().unwrap();
+            table.script((0..INCREMENTS).flat_map(|_| [lost.clone(), stopped(), stopped()]));
+            let mut spool = spooled(&simulator, folder.path()).await;
+            enqueue(&spool).await;
+            sleep(Duration::from_secs(3)).await;
+            if closes {
+                spool.close().await.unwrap();
+                spool = spooled(&simulator, folder.path()).await;
+            }
+            spool.flush().await.unwrap();
+            assert_eq!(counted(&table), INCREMENTS.to_string(), "{lost:?}, closes: {closes}");
+            let report = spool.close().await.unwrap();
+            assert_eq!((report.left, report.refused), (0, 0));
+        }
+    }
+}
+
+/// A process that is killed leaves the file as it is.
+#[tokio::test(start_paused = true)]
+async fn an_increment_that_was_applied_before_a_kill_counts_once() {
+    let (simulator, table) = stock();
+    let (folder, killed) = (tempdir().unwrap(), tempdir().unwrap());
+    table.script([InjectedFault::Dropped { applied: true }, stopped()]);
+    let spool = spooled(&simulator, folder.path()).await;
+    enqueue(&spool).await;
+    for file in ["spool.sqlite3", "spool.sqlite3-wal"] {
+        std::fs::copy(folder.path().join(file), killed.path().join(file)).unwrap();
+    }
+    spool.flush().await.unwrap();
+    assert_eq!(counted(&table), INCREMENTS.to_string());
+    let again = spooled(&simulator, killed.path()).await;
+    again.flush().await.unwrap();
+    assert_eq!(again.close().await.unwrap().report.delivered, INCREMENTS as u64);
+    assert_eq!(counted(&table), INCREMENTS.to_string());
+}
+
+/// After nine minutes another request might count twice: it is kept apart with the doubt, also by the next process.
+#[tokio::test(start_paused = true)]
+async fn an_increment_in_doubt_for_too_long_is_kept_apart_and_all_others_count() {
+    for closes in [false, true] {
+        let (simulator, table) = stock();
+        let folder = tempdir().unwrap();
+        table.script(
+            [InjectedFault::Dropped { applied: false }]
+                .into_iter()
+                .chain((0..14).map(|_| stopped())),
+        );
+        let mut spool = spooled(&simulator, folder.path()).await;
+        enqueue(&spool).await;
+        sleep(Duration::from_mins(5)).await;
+        if closes {
+            spool.close().await.unwrap();
+            // The clock of the system does not go on with that of the test: the time of the doubt is on disk.
+            age_doubts(folder.path());
+            spool = spooled(&simulator, folder.path()).await;
+        }
+        spool.flush().await.unwrap();
+        let report = spool.close().await.unwrap();
+        assert_eq!((report.left, report.refused), (0, 1), "closes: {closes}");
+        assert_eq!(counted(&table), (INCREMENTS - 1).to_string());
+        let refused = SpoolFolder::open(folder.path()).unwrap().refused(10).unwrap();
+        let cause = refused[0].cause.as_deref().unwrap();
+        assert!(cause.contains("token expired"), "{cause}");
+    }
+}
+
+/// As ten minutes later.
+fn age_doubts(folder: &Path) {
+    let file = rusqlite::Connection::open(folder.join("spool.sqlite3")).unwrap();
+    assert_eq!(file.execute("UPDATE doubts SET since = since - 600000", []).unwrap(), 1);
+}
