@@ -4,6 +4,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::hidden_messages::HiddenBefore;
 use super::move_messages::{beside, full, tell, undeleted, without_held_groups};
 use super::simulation::{Simulation, queue};
 use crate::arguments::ToDrain;
@@ -26,6 +27,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     let connection = Connection::from(&arguments.service);
     let queue = queue(&arguments.queue, &connection, "--queue", simulation.as_ref()).await?;
     without_held_groups(&arguments.which, &queue)?;
+    let hidden = HiddenBefore::of(&queue).await?;
     let mut lines = MovedLines::open(&arguments.file)?;
     let to = if is_standard {
         "the standard output"
@@ -68,8 +70,10 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     if drained.is_full() {
         console.warn(&full(&from));
     }
+    let hidden = hidden.tell(&from, &console).await;
     let event = json!({
         "event": "report", "written": drained.written, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
+        "not_visible": hidden,
         "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
     });
     told?;

@@ -10,6 +10,7 @@ mod drain;
 mod estimate;
 mod export;
 mod from_table;
+mod hidden_messages;
 mod load;
 mod manual;
 mod matching;

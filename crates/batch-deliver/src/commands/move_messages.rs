@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 
+use super::hidden_messages::HiddenBefore;
 use super::simulation::{Simulation, queue};
 use crate::arguments::{OtherSide, Output, ToMove, Which};
 use crate::connection::Connection;
@@ -78,6 +79,7 @@ pub(super) struct Moving<'a> {
 impl Moving<'_> {
     pub(super) async fn run(self) -> Result<Outcome, Failure> {
         self.check().await?;
+        let hidden = HiddenBefore::of(&self.from).await?;
         let console = self.output.console();
         print_warnings(console.clone());
         let stop = Stop::default();
@@ -107,7 +109,8 @@ impl Moving<'_> {
             time(elapsed),
             rate(pace)
         ));
-        let ended = end(&console, (from, is_fifo), &moved, elapsed, &stop);
+        let hidden = hidden.tell(from, &console).await;
+        let ended = end(&console, (from, is_fifo), (&moved, hidden), elapsed, &stop);
         told?;
         ended
     }
@@ -187,7 +190,7 @@ pub(super) fn full(from: &str) -> String {
 fn end(
     console: &Console,
     (from, is_fifo): (&str, bool),
-    moved: &Moved,
+    (moved, hidden): (&Moved, Option<u64>),
     elapsed: Duration,
     stop: &Stop,
 ) -> Result<Outcome, Failure> {
@@ -221,7 +224,7 @@ fn end(
     }
     let event = json!({
         "event": "report", "moved": moved.sent, "unmatched": moved.unmatched, "undelivered": moved.unsent,
-        "undeleted": moved.undeleted, "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
+        "undeleted": moved.undeleted, "not_visible": hidden, "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
     });
     console.report(&event)?;
     if stop.was_interrupted() {

@@ -51,7 +51,7 @@ pub(crate) struct ExistingQueue {
     pub(crate) is_fifo: bool,
     /// What identifies the service.
     settings: Settings,
-    lookup_time: LookupTime,
+    pub(super) lookup_time: LookupTime,
 }
 
 /// The queue of a simulator with this URL, which messages are taken from or moved to.

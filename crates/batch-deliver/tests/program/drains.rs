@@ -11,7 +11,7 @@ use aws_batch_simulator::QueueOptions;
 use serde_json::{Value, json};
 
 #[cfg(unix)]
-use crate::program::Run;
+use crate::program::{Run, until_there};
 use crate::queues::Queues;
 
 #[test]
@@ -90,4 +90,26 @@ fn a_queue_is_drained_to_a_file_that_can_be_sent_again() {
         contents
     };
     assert_eq!(contents(copy.messages()), contents(before));
+}
+
+#[cfg(unix)]
+#[test]
+fn messages_that_a_killed_drain_has_hidden_are_told_of() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 100);
+    queues.filled("b", 1);
+    let pipe = queues.folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // A drain into a pipe, of which the reader reads nothing, holds all messages.
+    let _reader = File::options().read(true).write(true).open(&pipe).unwrap();
+    let mut child = queues.started("drain --queue a pipe");
+    until_there("a receive", || (from.consumer_statistics().calls >= 12).then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for command in ["drain --queue a out.jsonl", "move --from a --to b"] {
+        queues
+            .run(command)
+            .expect(0, "messages of a are not visible")
+            .expect(0, "visible again within ");
+    }
 }
