@@ -1,5 +1,6 @@
 //! The connection to the services: credentials, region, endpoints and the time of lookups, and the clients of buckets.
 
+mod account;
 mod credentials;
 mod endpoints;
 mod lookup_time;
@@ -19,6 +20,7 @@ use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
 #[cfg(feature = "s3")]
 use aws_sdk_s3::error::BoxError;
 
+pub(crate) use self::account::account;
 pub(crate) use self::endpoints::url;
 pub(crate) use self::lookup_time::LookupTime;
 use crate::outcome::Failure;
@@ -160,12 +162,22 @@ pub(crate) fn region_of_arn(text: &str) -> Option<&str> {
     is_region(region).then_some(region)
 }
 
-/// The settings that identify the service.
-pub(crate) fn settings(config: &SdkConfig) -> Vec<(&'static str, String)> {
+/// The settings that identify this service, which has a name in AWS's configuration.
+pub(crate) fn settings(config: &SdkConfig, service: &str) -> Vec<(&'static str, String)> {
     let region = config.region().map(|region| ("region", region.to_string()));
-    let endpoint = config.endpoint_url().map(|url| ("--endpoint-url", url.to_owned()));
-    region.into_iter().chain(endpoint).collect()
+    let endpoint = ("endpoint", endpoint_of(config, service));
+    region.into_iter().chain([endpoint]).collect()
 }
+
+/// The endpoint of this service, as the arguments, the environment or the profile give it; or that it is the one of AWS.
+pub(crate) fn endpoint_of(config: &SdkConfig, service: &str) -> String {
+    let given = config.endpoint_url().map(ToOwned::to_owned);
+    let endpoint = given.or_else(|| endpoints::endpoint(config, service));
+    endpoint.map_or_else(|| OF_AWS.to_owned(), |url| url.trim_end_matches('/').to_owned())
+}
+
+/// An endpoint that nothing else is given for.
+const OF_AWS: &str = "that of AWS";
 
 /// The code and message of the service, or the error and its sources.
 pub(crate) fn words<E>(error: &E) -> String

@@ -19,7 +19,7 @@ pub(crate) use self::scanning::{DELIVERED_AGAIN, Opened, Scanning};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};
-use crate::keeping::{Claim, Identity, Journal, Location, State};
+use crate::keeping::{Claim, Failures, Identity, Journal, Location, State};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Summary;
 use crate::sink::{Destination, Measured, Settings, Target};
@@ -69,10 +69,9 @@ impl<T: Target> Job<T> {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let turns = self.turns(inputs, settled);
-        let turns = if kept.journal.is_some() {
-            turns.with_checksums()
-        } else {
-            turns
+        let turns = match &kept.journal {
+            Some(journal) => turns.with_checksums(journal.read_so_far()),
+            None => turns,
         };
         let (receiver, read) = source::read(turns);
         let reading = Reading {
@@ -110,16 +109,17 @@ impl<T: Target> Job<T> {
         Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
     }
 
-    /// The journal of this load at this place, if there is one, and the records that earlier runs have settled.
+    /// The journal of this load at this place, if there is one, the records that earlier runs have settled, and which of these they have
+    /// not delivered.
     pub(crate) fn journal(
         &self,
         location: Option<&Location>,
         claim: Claim,
         inputs: &[Input],
         stop: &Stop,
-    ) -> Result<(Option<Journal>, SettledRecords), Failure> {
+    ) -> Result<(Option<Journal>, SettledRecords, Failures), Failure> {
         let Some(location) = location else {
-            return Ok((None, SettledRecords::default()));
+            return Ok((None, SettledRecords::default(), Failures::default()));
         };
         let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
         let settings = self.settings.iter().chain(&self.destination.settings).cloned().chain([
@@ -128,10 +128,14 @@ impl<T: Target> Job<T> {
             ("--order", self.order().name().to_owned()),
         ]);
         let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
+        let unknown = identity.unknown();
         let open = || State::open(location, identity, claim, &self.connection, &self.console);
         let state = task::block_in_place(open)?;
-        let settled = state.settled.clone();
+        let (settled, failures) = (state.settled.clone(), state.failures.clone());
         if settled.len() > 0 {
+            if let Some(unknown) = unknown {
+                self.console.info(&not_compared(&unknown));
+            }
             self.console
                 .info(&format!("{} lines are settled by earlier runs", grouped(settled.len())));
         }
@@ -141,8 +145,15 @@ impl<T: Target> Job<T> {
                 "the last run did not end cleanly: up to {most} entries may be sent twice"
             ));
         }
-        Ok((Some(Journal::start(state, stop.token.clone())), settled))
+        Ok((Some(Journal::start(state, stop.token.clone())), settled, failures))
     }
+}
+
+/// What cannot be known of the place of a delivery that earlier runs have begun.
+fn not_compared(unknown: &str) -> String {
+    format!(
+        "the {unknown} cannot be looked up without the permission, and so is not compared with that of earlier runs"
+    )
 }
 
 /// The sums of all inputs.

@@ -10,13 +10,13 @@ use super::pace::Pacing;
 use super::values::{encoding, positive, time};
 use crate::connection::{Connection, LookupTime, url};
 use crate::console::Console;
-use crate::keeping::{Location, Places};
+use crate::keeping::{Claim, Location, Places};
 use crate::source::Order;
 use crate::worker::ShardArgument;
 
 const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 
-const RESUME: &str = "Continue where an earlier run with this journal ended or was killed: a file, or s3://bucket/key";
+const RESUME: &str = "Continue by this journal: a file, or s3://bucket/key";
 
 /// The options that the delivering commands share.
 // Without it, they would stand below the heading of the options before them.
@@ -58,6 +58,20 @@ pub(crate) struct Recovery {
     pub(crate) dead_letter: Option<Location>,
     #[arg(long, value_name = "STATE", help = RESUME)]
     pub(crate) resume: Option<Location>,
+    /// Use the journal though place or content differ
+    #[arg(long, requires = "resume")]
+    pub(crate) trust_journal: bool,
+}
+
+impl Recovery {
+    /// How a journal of another load is treated.
+    pub(crate) fn claim(&self) -> Claim {
+        if self.trust_journal {
+            Claim::Trusted
+        } else {
+            Claim::Named
+        }
+    }
 }
 
 impl From<&Recovery> for Places {

@@ -57,16 +57,17 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         connection: to.clone(),
         simulate: arguments.service.simulate,
         is_dry_run: false,
+        has_journal: arguments.recovery.resume.is_some(),
     };
     let (destination, _) = sink::table(&arguments.to, Some(key.clone()), &access).await?;
     let options = PaceOptions::from(&arguments.pace).options()?;
-    let mut settings = vec![("--if-absent", arguments.if_absent.to_string())];
-    settings.extend(target.iter().flat_map(Existing::as_target));
+    let settings = vec![("--if-absent", arguments.if_absent.to_string())];
     let copy = FromTable {
         command: "copy",
         reads: &reads,
         table: &source,
         places: Places::from(&arguments.recovery),
+        claim: arguments.recovery.claim(),
         options,
         settings,
         connection: Connection::from(&arguments.service).until(arguments.pace.deadline),

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use tokio::task;
 
 use crate::arguments::Common;
+#[cfg(feature = "s3")]
+use crate::connection;
 use crate::connection::Connection;
 use crate::console::{Console, grouped, print_warnings};
 use crate::job::{Job, Kept, Round};
-use crate::keeping::{Claim, DeadLetter, FailedConditions, Places};
+use crate::keeping::{DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Summary;
+#[cfg(feature = "s3")]
+use crate::sink;
 use crate::sink::{Access, Destination, PaceOptions, Settings, Target};
 use crate::source::{Format, Input, Order, described, named};
 use crate::stop::Stop;
@@ -52,14 +56,20 @@ pub(super) async fn deliver_after<T: Target>(
     // A deadline begins after the answer.
     let options = PaceOptions::from(&common.pace).options()?;
     print_warnings(job.console.clone());
+    #[cfg(feature = "s3")]
+    if places.resume.is_some() && inputs.iter().any(Input::is_object) {
+        let endpoint = connection::endpoint_of(&job.connection.config().await?, "S3");
+        job.settings.push((sink::ENDPOINT_OF_INPUTS, endpoint));
+    }
     let dead_letter = dead_letter(&places, &job).await?;
     let failed = job.failed.as_deref().map(FailedConditions::open).transpose()?;
     let stop = Stop::default();
-    let (journal, settled) = job.journal(places.resume.as_ref(), Claim::Named, &inputs, &stop)?;
+    let (journal, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
     let kept = Kept {
         options,
         journal,
+        earlier,
         dead_letter,
         failed,
         stop,
@@ -141,6 +151,7 @@ impl Common {
             connection: self.connection(),
             simulate: self.service.simulate,
             is_dry_run: self.dry_run,
+            has_journal: self.recovery.resume.is_some(),
         }
     }
 

@@ -18,6 +18,8 @@ pub(super) struct FromTable<'a> {
     pub(super) reads: &'a TableReads,
     pub(super) table: &'a Existing,
     pub(super) places: Places,
+    /// How a journal of another delivery is treated.
+    pub(super) claim: Claim,
     pub(super) options: DeliveryOptions,
     /// What identifies the delivery, in addition to both tables and what is read.
     pub(super) settings: Settings,
@@ -37,13 +39,9 @@ impl FromTable<'_> {
             ("command", self.command.to_owned()),
             ("destination", destination.name.clone()),
         ]);
-        let opened = self.scanning().journal(
-            location,
-            settings.collect(),
-            Claim::Named,
-            &self.connection,
-            self.console,
-        );
+        let opened = self
+            .scanning()
+            .journal(location, settings.collect(), self.claim, &self.connection, self.console);
         opened.map(Some)
     }
 
@@ -62,6 +60,7 @@ impl FromTable<'_> {
         };
         let stop = Stop::default();
         stop.on_interrupt(self.console.clone());
+        let earlier = journal.as_ref().map(|opened| opened.failures.clone());
         let read = self.scanning().read(journal, dead_letter.is_some(), &stop, entry);
         let (reading, journal) = read.map_err(|error| Failure::WrongUse(error.to_string()))?;
         let delivering = Delivering {
@@ -73,6 +72,7 @@ impl FromTable<'_> {
         let kept = Kept {
             options: self.options,
             journal,
+            earlier: earlier.unwrap_or_default(),
             dead_letter,
             failed: None,
             stop,

@@ -244,6 +244,7 @@ impl<'a> Items<'a> {
             connection: self.common.connection(),
             simulate: None,
             is_dry_run: false,
+            has_journal: self.common.recovery.resume.is_some(),
         };
         Ok(sink::table(&self.reads.table, Some(self.key.clone()), &access).await?.0)
     }
@@ -256,6 +257,7 @@ impl<'a> Items<'a> {
             reads: &self.reads,
             table: &self.table,
             places,
+            claim: self.common.recovery.claim(),
             // A deadline begins after the answer.
             options: PaceOptions::from(&self.common.pace).options()?,
             settings,

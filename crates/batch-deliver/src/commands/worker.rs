@@ -41,7 +41,9 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         dry_run: false,
         recovery: Recovery {
             dead_letter: dead_letters.clone(),
-            resume: None,
+            // Each shard has a journal of its own there.
+            resume: checkpoints.clone(),
+            trust_journal: false,
         },
         pace: arguments.pace,
         service: arguments.service,

@@ -14,7 +14,7 @@ const VARIABLE: &str = "AWS_ENDPOINT_URL";
 const SETTING: &str = "endpoint_url";
 
 /// The services that are called, by their names in AWS's configuration.
-const SERVICES: [&str; 8] = [
+const SERVICES: [&str; 9] = [
     "DynamoDB",
     "EventBridge",
     "Firehose",
@@ -23,6 +23,7 @@ const SERVICES: [&str; 8] = [
     "SFN",
     "SNS",
     "SQS",
+    "STS",
 ];
 
 /// A URL with a host.

@@ -8,7 +8,9 @@ use tokio::task;
 use tokio_util::task::TaskTracker;
 
 use crate::console::Console;
-use crate::keeping::{BadLines, DeadLetter, Ended, FailedConditions, Journal, Location, Settling, Window, entries};
+use crate::keeping::{
+    BadLines, DeadLetter, Ended, FailedConditions, Failures, Journal, Location, Settling, Window, entries,
+};
 use crate::progress::{Summary, Ticker, Watched};
 use crate::sink::{self, DeliveryOptions, Destination, Progress, Target};
 use crate::source::{Counts, Received};
@@ -38,6 +40,8 @@ pub(crate) struct Reading<E> {
 pub(crate) struct Kept {
     pub(crate) options: DeliveryOptions,
     pub(crate) journal: Option<Journal>,
+    /// What earlier runs with the journal have not delivered, and no run of the whole has reported.
+    pub(crate) earlier: Failures,
     pub(crate) dead_letter: Option<DeadLetter>,
     pub(crate) failed: Option<FailedConditions>,
     pub(crate) stop: Stop,
@@ -64,6 +68,7 @@ impl<T: Target> Delivering<'_, T> {
             dead_letter: kept.dead_letter,
             failed: kept.failed.map(Arc::new),
             handed_back: Mutex::default(),
+            earlier: kept.earlier,
             stop: stop.clone(),
             under_way: TaskTracker::new(),
             is_repeated: kept.is_repeated,

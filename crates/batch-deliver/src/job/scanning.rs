@@ -10,7 +10,7 @@ use super::records::Reading;
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::format::{Item, ItemFormat};
-use crate::keeping::{Claim, Identity, Journal, Location, ScanState};
+use crate::keeping::{Claim, Failures, Identity, Journal, Location, ScanFound, ScanState};
 use crate::outcome::Failure;
 use crate::sink::{Existing, Settings};
 use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, Segments, TableReads, read_table};
@@ -39,6 +39,8 @@ pub(crate) struct Scanning<'a> {
 pub(crate) struct Opened {
     state: ScanState,
     position: Option<ScanPosition>,
+    /// What earlier runs have not delivered, and no run of the whole has reported.
+    pub(crate) failures: Failures,
     /// Items that earlier runs have settled.
     #[cfg(feature = "distributed")]
     pub(crate) settled: u64,
@@ -118,29 +120,36 @@ impl Scanning<'_> {
             .chain(segments)
             .chain(self.reads.settings())
             .chain(self.table.as_source())
-            .chain([
-                ("source", self.reads.table.clone()),
-                ("service of the source", format!("{:?}", self.table.settings)),
-            ]);
+            .chain([("source", self.reads.table.clone())]);
         let identity = Identity::new(settings, &[], self.unsure)?;
+        let unknown = identity.unknown();
         let open = || ScanState::open(location, identity, claim, connection, console);
         let (state, found) = task::block_in_place(open)?;
-        let position = found.position.map(|position| self.position(position)).transpose();
+        let ScanFound {
+            position,
+            items,
+            failures,
+            doubtful,
+        } = found;
+        let position = position.map(|position| self.position(position)).transpose();
         let position = position.map_err(|_| {
             Failure::WrongUse(format!(
                 "{location} has no position of this program: name another journal"
             ))
         })?;
-        if found.items > 0 {
-            console.info(&format!("{} items are settled by earlier runs", grouped(found.items)));
+        if let Some(unknown) = unknown.filter(|_| position.is_some()) {
+            console.info(&super::not_compared(&unknown));
+        }
+        if items > 0 {
+            console.info(&format!("{} items are settled by earlier runs", grouped(items)));
         }
         if position.as_ref().is_some_and(ScanPosition::is_finished) {
             console.info(&format!(
                 "{location} says that nothing is left to do: to begin again, remove it"
             ));
         }
-        if found.doubtful > 0 {
-            let most = grouped(found.doubtful);
+        if doubtful > 0 {
+            let most = grouped(doubtful);
             console.info(&format!(
                 "the last run was stopped or killed: up to {most} items may be written twice"
             ));
@@ -148,8 +157,9 @@ impl Scanning<'_> {
         Ok(Opened {
             state,
             position,
+            failures,
             #[cfg(feature = "distributed")]
-            settled: found.items,
+            settled: items,
         })
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::source::{Place, SettledRecords};
 
 /// The most causes that are printed; the others are counted.
@@ -11,7 +13,7 @@ const SHOWN: usize = 8;
 const RUNS: usize = 1_000;
 
 /// Each cause with its first entry, and the lines that are only in their input.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HandedBack {
     causes: Vec<Reason>,
     others: u64,
@@ -21,7 +23,7 @@ pub(crate) struct HandedBack {
 }
 
 /// A cause as text, its first entry, and how many entries have it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reason {
     pub(crate) words: String,
     pub(crate) first: Place,
@@ -58,6 +60,11 @@ impl HandedBack {
             lines.add(place.line, place.line);
             self.runs = (self.runs + lines.runs().count()).saturating_sub(before);
         }
+    }
+
+    /// How many entries were added.
+    pub(crate) fn count(&self) -> u64 {
+        self.causes.iter().map(|cause| cause.entries).sum::<u64>() + self.others
     }
 
     /// The causes in the order of their first entries, and how many entries have other causes.

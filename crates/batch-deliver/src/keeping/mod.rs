@@ -6,6 +6,7 @@ mod bad_lines;
 mod dead_letter;
 mod entries;
 mod failed_conditions;
+mod failures;
 mod group_sync;
 mod handed_back;
 mod journal;
@@ -20,12 +21,13 @@ pub(crate) use self::bad_lines::{BadLines, Ended};
 pub(crate) use self::dead_letter::{DeadLetter, LettersWritten};
 pub(crate) use self::entries::entries;
 pub(crate) use self::failed_conditions::FailedConditions;
+pub(crate) use self::failures::Failures;
 pub(crate) use self::handed_back::{HandedBack, Reason};
 #[cfg(feature = "distributed")]
 pub(crate) use self::journal::remove;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::journal::settled_in;
-pub(crate) use self::journal::{Claim, Identity, Journal, ScanState, State};
+pub(crate) use self::journal::{Claim, Identity, Journal, ScanFound, ScanState, State};
 pub(crate) use self::location::Location;
 pub(crate) use self::moved_lines::MovedLines;
 pub(crate) use self::pairs::{Compared, Difference, Pairs, Side};

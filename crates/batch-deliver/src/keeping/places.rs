@@ -46,7 +46,7 @@ impl Places {
         files.extend(self.failed.clone().map(|path| (path, "the file of failed conditions")));
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
-            files.push((with(path, journal::NEW), "the file of a new journal"));
+            files.push((with(&resolved(path), journal::NEW), "the file of a new journal"));
         }
         let inputs = inputs
             .iter()

@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::dead_letter::{DeadLetter, HandedOver, Letter};
 use super::failed_conditions::FailedConditions;
+use super::failures::{Failed, Failures};
 use super::handed_back::HandedBack;
 use super::journal::{Journal, Stopped};
 use super::window::{BadLine, Origin, Window};
@@ -25,6 +26,8 @@ pub(crate) struct Settling {
     /// The file of records whose condition did not hold.
     pub(crate) failed: Option<Arc<FailedConditions>>,
     pub(crate) handed_back: Mutex<HandedBack>,
+    /// What earlier runs have not delivered, and no run of the whole has reported.
+    pub(crate) earlier: Failures,
     pub(crate) stop: Stop,
     /// Undelivered entries and bad lines that are being settled.
     pub(crate) under_way: TaskTracker,
@@ -129,20 +132,32 @@ impl Settling {
     /// Writes a record whose condition did not hold. If that fails, the delivery stops.
     async fn settle_failed(&self, origin: &Origin, failed: &FailedConditions) {
         match &origin.text {
-            Some(text) => drop(self.stored(origin, failed.write(text).map(HandedOver::Written)).await),
+            Some(text) => drop(
+                self.stored(origin, failed.write(text).map(HandedOver::Written), None)
+                    .await,
+            ),
             None => self.settle(origin),
         }
     }
 
     /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.
     async fn write_dead_letter(&self, origin: &Origin, undelivered: &Undelivered) -> bool {
+        let mut failed = Failed {
+            number: origin.number,
+            place: origin.place,
+            words: undelivered.printed(),
+            is_bad_line: false,
+            is_kept: false,
+        };
         let (Some(dead_letter), Some(text)) = (&self.dead_letter, &origin.text) else {
-            self.settle(origin);
+            self.fail(failed);
             return false;
         };
+        failed.is_kept = true;
         let place = (&*self.names[origin.place.input], origin.place.line);
         let letter = Letter::of_entry(text, place, undelivered);
-        self.stored(origin, dead_letter.write(&letter).await).await
+        self.stored(origin, dead_letter.write(&letter).await, Some(failed))
+            .await
     }
 
     /// Writes a bad line. One that is too long to be kept is not settled.
@@ -153,20 +168,28 @@ impl Settling {
         } = bad_line;
         let place = (&*self.names[origin.place.input], origin.place.line);
         let letter = Letter::of_bad_line(header.as_deref(), origin.text.as_deref(), place, &flaw);
+        let failed = Failed {
+            number: origin.number,
+            place: origin.place,
+            words: flaw.to_string(),
+            is_bad_line: true,
+            is_kept: true,
+        };
         let written = dead_letter.write_bad_line(&letter).await;
         let _ = handed_over.send(());
         if origin.text.is_none() {
             if let Ok(handed_over) = written {
                 let _ = handed_over.stored().await;
             }
-        } else if !self.stored(&origin, written).await {
+        } else if !self.stored(&origin, written, Some(failed)).await {
             let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
             handed_back.only_in_the_input(origin.place);
         }
     }
 
-    /// Settles what was handed over when it is stored. If that fails, the delivery stops. Returns whether it is kept.
-    async fn stored(&self, origin: &Origin, written: io::Result<HandedOver>) -> bool {
+    /// Settles what was handed over when it is stored: as failed, or else as done. If that fails, the delivery stops. Returns whether it is
+    /// kept.
+    async fn stored(&self, origin: &Origin, written: io::Result<HandedOver>, failed: Option<Failed>) -> bool {
         let stored = match written {
             Ok(handed_over) => handed_over.stored().await,
             Err(error) => Err(error),
@@ -176,8 +199,18 @@ impl Settling {
             // It is not settled in the journal, so the next run reads it.
             return self.journal.is_some();
         }
-        self.settle(origin);
+        match failed {
+            Some(failed) => self.fail(failed),
+            None => self.settle(origin),
+        }
         true
+    }
+
+    /// The record is settled, and was not delivered: the runs that follow know of it by the journal alone.
+    fn fail(&self, failed: Failed) {
+        if let Some(journal) = &self.journal {
+            journal.fail(failed);
+        }
     }
 
     fn settle(&self, origin: &Origin) {

@@ -4,9 +4,10 @@ use std::io;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
+use tokio::task::block_in_place;
 
 use crate::console::{Console, counted, grouped, rate, time};
-use crate::keeping::{BadLines, DeadLetter, Ended, HandedBack, LettersWritten, Location, Reason, Settling};
+use crate::keeping::{BadLines, DeadLetter, Ended, Failures, HandedBack, LettersWritten, Location, Reason, Settling};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Report, Simulated};
 use crate::source::STANDARD_INPUT;
@@ -41,7 +42,7 @@ impl Summary {
         if let Some(simulated) = &self.simulated {
             console.info(&simulated.compare(self.report.delivered));
         }
-        for words in self.undelivered() {
+        for words in self.undelivered().into_iter().chain(self.earlier()) {
             console.warn(&words);
         }
         if let Some(stopped) = &self.stopped {
@@ -58,11 +59,27 @@ impl Summary {
             self.how_to_continue().iter().for_each(|words| console.warn(words));
         }
         console.report(&self.event())?;
+        self.reported(outcome)?;
         Ok(outcome)
     }
 
+    /// Notes in the journal that all failures are told, if the whole is done. Otherwise the run that does the rest tells them once more.
+    fn reported(&self, outcome: Outcome) -> Result<(), Failure> {
+        let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
+            return Ok(());
+        };
+        if outcome == Outcome::Interrupted || self.journal_error.is_some() {
+            return Ok(());
+        }
+        block_in_place(|| journal.reported())
+            .map_err(|error| Failure::Failed(format!("that this was told cannot be written to the journal: {error}")))
+    }
+
     fn outcome(&self) -> Outcome {
-        let is_whole = self.report.finished && self.report.undelivered == 0 && self.bad_lines.count() == 0;
+        let is_whole = self.report.finished
+            && self.report.undelivered == 0
+            && self.bad_lines.count() == 0
+            && self.settling.earlier.is_empty();
         let (entries, bad_lines) = self.written();
         let is_kept = self.journal_error.is_none()
             && entries.error.is_none()
@@ -118,7 +135,38 @@ impl Summary {
 
     /// The causes of undelivered entries, each with its first entry.
     pub(crate) fn undelivered(&self) -> Vec<String> {
-        let handed_back = self.handed_back();
+        self.causes(&self.handed_back())
+    }
+
+    /// What earlier runs have not delivered: this run does not send it either.
+    fn earlier(&self) -> Vec<String> {
+        let Failures { given_up, bad_lines } = &self.settling.earlier;
+        let mut words = Vec::new();
+        if given_up.count() > 0 {
+            let entries = match given_up.count() {
+                1 => "1 entry".to_owned(),
+                count => format!("{} entries", grouped(count)),
+            };
+            words.push(format!("earlier runs gave up {entries}, which no run sends again:"));
+            words.extend(self.causes(given_up));
+            words.extend(
+                given_up
+                    .lines(&self.settling.names, RUNS_SHOWN)
+                    .map(|lines| format!("not delivered by earlier runs, and only in the input: {lines}")),
+            );
+        }
+        if bad_lines.count() > 0 {
+            let lines = counted(bad_lines.count(), "bad line");
+            words.push(format!(
+                "earlier runs skipped {lines}, which are among the dead letters:"
+            ));
+            words.extend(self.causes(bad_lines));
+        }
+        words
+    }
+
+    /// Each cause with its first entry.
+    fn causes(&self, handed_back: &HandedBack) -> Vec<String> {
         let (reasons, others) = handed_back.reasons();
         let shown = reasons.iter().map(|Reason { words, first, entries }| {
             let others = match entries {
@@ -259,15 +307,15 @@ impl Summary {
     }
 
     fn event(&self) -> Value {
-        let handed_back = self.handed_back();
-        let (reasons, others) = handed_back.reasons();
-        let causes: Vec<_> = reasons
-            .iter()
-            .map(|Reason { words, first, entries }| {
+        let causes = |handed_back: &HandedBack| -> Vec<Value> {
+            let cause = |Reason { words, first, entries }: &Reason| {
                 let file = &self.settling.names[first.input];
                 json!({"cause": words, "entries": entries, "file": file, "line": first.line})
-            })
-            .collect();
+            };
+            handed_back.reasons().0.iter().map(cause).collect()
+        };
+        let handed_back = self.handed_back();
+        let earlier = &self.settling.earlier;
         json!({
             "event": "report",
             "report": self.report,
@@ -275,8 +323,14 @@ impl Summary {
             "interrupted": self.settling.stop.was_interrupted(),
             "stopped": self.stopped,
             "input_error": self.ended.as_ref().map(ToString::to_string),
-            "causes": causes,
-            "other_causes": others,
+            "causes": causes(&handed_back),
+            "other_causes": handed_back.reasons().1,
+            "earlier_runs": {
+                "undelivered": earlier.given_up.count(),
+                "causes": causes(&earlier.given_up),
+                "bad_lines": earlier.bad_lines.count(),
+                "bad_line_causes": causes(&earlier.bad_lines),
+            },
         })
     }
 }

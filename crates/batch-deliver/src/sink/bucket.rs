@@ -20,7 +20,7 @@ pub(crate) async fn bucket(name: String, access: &Access) -> Result<Destination<
         (Simulator::new(1).s3_client(), Vec::new(), None)
     } else {
         let config = access.connection.config().await?;
-        (access.connection.bucket(&name).await?, settings(&config), None)
+        (access.connection.bucket(&name).await?, settings(&config, "S3"), None)
     };
     Ok(Destination {
         target: S3Deletions::new(client, &name),

@@ -58,6 +58,8 @@ pub(crate) struct Access {
     pub(crate) simulate: Option<f64>,
     /// A dry run sends nothing. With the key of the table it makes no call at all, so it needs neither an account nor a region.
     pub(crate) is_dry_run: bool,
+    /// Whether a journal is to recognize the destination, for which it is looked up.
+    pub(crate) has_journal: bool,
 }
 
 /// The settings that identify a simulated service.

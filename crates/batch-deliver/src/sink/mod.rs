@@ -16,6 +16,7 @@ mod pace;
 mod put;
 mod queue;
 mod queue_name;
+mod recognized;
 mod simulated;
 mod table;
 mod undelivered;
@@ -43,8 +44,11 @@ pub(crate) use self::pace::{PaceOptions, Strategy};
 pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::{ExistingQueue, existing_queue, existing_queue_in, queue};
 pub(crate) use self::queue_name::QueueName;
+#[cfg(feature = "s3")]
+pub(crate) use self::recognized::ENDPOINT_OF_INPUTS;
+#[cfg(feature = "distributed")]
+pub(crate) use self::recognized::TABLE_ARN;
+pub(crate) use self::recognized::{OF_PLACE, UNKNOWN};
 pub(crate) use self::simulated::Simulated;
-#[cfg(any(feature = "distributed", test))]
-pub(crate) use self::table::TABLE_ARN;
-pub(crate) use self::table::{Existing, OF_DESCRIPTION, existing, existing_in, item_writes, table};
+pub(crate) use self::table::{Existing, existing, existing_in, item_writes, table};
 pub(crate) use self::undelivered::Undelivered;

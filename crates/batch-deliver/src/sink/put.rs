@@ -11,8 +11,9 @@ use aws_config::SdkConfig;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 
 use super::destination::{Access, Destination, Measured, Target, simulated_settings};
+use super::recognized::{ACCOUNT, account_in};
 use super::simulated::Simulated;
-use crate::connection::{region_of_arn, settings};
+use crate::connection::{self, region_of_arn, settings};
 use crate::outcome::Failure;
 
 /// Bytes that a record is counted in: the `PUT` payload units of Kinesis. From its pricing.
@@ -31,6 +32,7 @@ pub(crate) async fn stream(
     access: &Access,
 ) -> Result<Destination<KinesisStream>, Failure> {
     let mut service = Service {
+        name: "Kinesis",
         simulate: Simulated::stream,
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
@@ -55,6 +57,7 @@ fn record_size(record: &PutRecordsRequestEntry) -> usize {
 /// The delivery stream of Firehose with this name.
 pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Destination<FirehoseStream>, Failure> {
     let service = Service {
+        name: "Firehose",
         simulate: Simulated::delivery_stream,
         of_simulator: Simulator::firehose_client,
         of_config: aws_sdk_firehose::Client::new,
@@ -68,6 +71,7 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
 /// The topic of SNS with this ARN.
 pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
     let service = Service {
+        name: "SNS",
         simulate: Simulated::topic,
         of_simulator: Simulator::sns_client,
         of_config: aws_sdk_sns::Client::new,
@@ -81,6 +85,7 @@ pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<Sn
 /// The event bus of EventBridge with this name or ARN.
 pub(crate) async fn event_bus(name: String, access: &Access) -> Result<Destination<EventBus>, Failure> {
     let service = Service {
+        name: "EventBridge",
         simulate: Simulated::event_bus,
         of_simulator: Simulator::eventbridge_client,
         of_config: aws_sdk_eventbridge::Client::new,
@@ -93,6 +98,8 @@ pub(crate) async fn event_bus(name: String, access: &Access) -> Result<Destinati
 
 /// A service that entries are put into, and how.
 struct Service<C, T: Target> {
+    /// Its name in AWS's configuration.
+    name: &'static str,
     simulate: fn(&str, f64) -> Simulated,
     of_simulator: fn(&Simulator) -> C,
     of_config: fn(&SdkConfig) -> C,
@@ -112,7 +119,15 @@ impl<C, T: Target> Service<C, T> {
             ((self.of_simulator)(&Simulator::new(1)), Vec::new(), None)
         } else {
             let config = connection.config().await?;
-            ((self.of_config)(&config), settings(&config), None)
+            let mut settings = settings(&config, self.name);
+            if access.has_journal {
+                let account = match account_in(&name) {
+                    Some(account) => Some(account.to_owned()),
+                    None => connection::account(&config, self.name).await,
+                };
+                settings.extend(account.map(|account| (ACCOUNT, account)));
+            }
+            ((self.of_config)(&config), settings, None)
         };
         Ok(Destination {
             target: (self.target)(client, &name),

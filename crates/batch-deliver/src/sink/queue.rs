@@ -11,12 +11,16 @@ use aws_sdk_sqs::types::QueueAttributeName;
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::queue_name::{Given, QueueName};
+use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN, account_in};
 use super::simulated::Simulated;
-use crate::connection::{Connection, LookupTime, settings};
+use crate::connection::{self, Connection, LookupTime, settings};
 use crate::outcome::Failure;
 
 /// Bytes that SQS bills as one request. From its pricing page.
 const REQUEST: usize = 64 << 10;
+
+/// Its name in AWS's configuration.
+const SERVICE: &str = "SQS";
 
 /// The queue with this name.
 pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destination<SqsQueue>, Failure> {
@@ -31,7 +35,24 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
         let config = connection.config().await?;
         let client = Client::new(&config);
         let url = url(&client, queue, "--queue", connection.lookup_time).await?;
-        (client, url, settings(&config), None)
+        let mut settings = settings(&config, SERVICE);
+        if access.has_journal {
+            let identity = identity(&client, &url, connection.lookup_time).await?;
+            let arn = identity.iter().find(|(name, _)| *name == QUEUE_ARN);
+            let account = arn.and_then(|(_, arn)| account_in(arn)).map(ToOwned::to_owned);
+            let of_url = || {
+                let queue = url.parse::<QueueName>().ok()?;
+                queue.place().map(|[_, account, _]| account.to_owned())
+            };
+            let account = account.or_else(of_url);
+            let account = match account {
+                Some(account) => Some(account),
+                None => connection::account(&config, SERVICE).await,
+            };
+            settings.extend(account.map(|account| (ACCOUNT, account)));
+            settings.extend(identity);
+        }
+        (client, url, settings, None)
     };
     Ok(Destination {
         name: queue.to_string(),
@@ -78,7 +99,7 @@ pub(crate) async fn existing_queue(
         url: url(&client, queue, option, connection.lookup_time).await?,
         client,
         is_fifo: queue.is_fifo(),
-        settings: settings(&config),
+        settings: settings(&config, SERVICE),
         lookup_time: connection.lookup_time,
     })
 }
@@ -141,6 +162,26 @@ impl ExistingQueue {
             |answer: &GetQueueAttributesOutput| answer.attributes()?.get(&QueueAttributeName::QueueArn).cloned();
         Ok(answer.as_ref().and_then(of_queue))
     }
+}
+
+/// What identifies a queue. One that is created again has another time of its creation.
+async fn identity(client: &Client, url: &str, time: LookupTime) -> Result<Settings, Failure> {
+    use QueueAttributeName::{CreatedTimestamp, QueueArn};
+
+    let ask = client.get_queue_attributes().queue_url(url);
+    let answer = ask.attribute_names(QueueArn).attribute_names(CreatedTimestamp).send();
+    let of_url = (QUEUE_URL, url.to_owned());
+    Ok(match time.wait(url, answer).await? {
+        Ok(answer) => {
+            let known = |(name, of)| Some((name, answer.attributes()?.get(&of)?.clone()));
+            let of_queue = [(QUEUE_ARN, QueueArn), (QUEUE_CREATED, CreatedTimestamp)];
+            [of_url]
+                .into_iter()
+                .chain(of_queue.into_iter().filter_map(known))
+                .collect()
+        }
+        Err(_) => vec![of_url, (QUEUE_CREATED, UNKNOWN.to_owned())],
+    })
 }
 
 /// The URL of a queue.

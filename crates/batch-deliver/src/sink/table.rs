@@ -9,8 +9,9 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{TableDescription, WriteRequest};
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
+use super::recognized::{ACCOUNT, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, account_in, of_source};
 use super::simulated::Simulated;
-use crate::connection::{Connection, LookupTime, region_of_arn, settings};
+use crate::connection::{self, Connection, LookupTime, region_of_arn, settings};
 use crate::format::Key;
 use crate::outcome::Failure;
 
@@ -20,17 +21,11 @@ const WRITE_UNIT: usize = 1_024;
 /// The unit of the capacity for writes.
 const UNIT: &str = "write units";
 
+/// Its name in AWS's configuration.
+const SERVICE: &str = "DynamoDB";
+
 /// The option that names a table, where there is but one.
 const OPTION: &str = "--table";
-
-/// The names of settings that are compared only if both runs know them, because `DescribeTable` may not be permitted.
-pub(crate) const OF_DESCRIPTION: [&str; 5] = [TABLE_ARN, SOURCE[0], SOURCE[1], TARGET[0], TARGET[1]];
-
-pub(crate) const TABLE_ARN: &str = "table's ARN";
-
-/// The ARN and the id of a table that is read, and of one that its items are written to. A table that is created again has another id.
-const SOURCE: [&str; 2] = ["ARN of the source", "id of the source"];
-const TARGET: [&str; 2] = ["ARN of the target", "id of the target"];
 
 /// The table with this name or ARN, and its key: as given, or as the table says. `None` if it may not be asked.
 pub(crate) async fn table(
@@ -80,22 +75,45 @@ async fn client(
         };
         let simulated = Simulated::table(name, &key, rate);
         let client = simulated.simulator.dynamo_client();
-        return Ok((client, Some(key), simulated_settings(rate), Some(Arc::new(simulated))));
+        let settings = simulated_settings(rate).into_iter().chain([("key", key.to_string())]);
+        return Ok((client, Some(key), settings.collect(), Some(Arc::new(simulated))));
     }
     if let (true, Some(_)) = (access.is_dry_run, &key) {
         return Ok((Simulator::new(1).dynamo_client(), key, Vec::new(), None));
     }
     let config = connection.config().await?;
     let client = Client::new(&config);
-    let mut settings = settings(&config);
-    let key = if key.is_some() {
-        key
-    } else {
-        let (key, arn) = described(&client, name, connection.lookup_time).await?;
-        settings.extend(arn.map(|arn| (TABLE_ARN, arn)));
-        key
+    let mut settings = settings(&config, SERVICE);
+    let description = match (&key, access.has_journal) {
+        (Some(_), false) => None,
+        _ => description(&client, name, OPTION, connection.lookup_time).await?,
     };
+    let key = key.or_else(|| description.as_ref().and_then(Key::of_table));
+    settings.extend(key.iter().map(|key| ("key", key.to_string())));
+    settings.extend(identity(description.as_ref(), [TABLE_ARN, TABLE_ID]));
+    if access.has_journal {
+        let arn = description.as_ref().and_then(|table| table.table_arn()).unwrap_or(name);
+        let account = match account_in(arn) {
+            Some(account) => Some(account.to_owned()),
+            None => connection::account(&config, SERVICE).await,
+        };
+        settings.extend(account.map(|account| (ACCOUNT, account)));
+    }
     Ok((client, key, settings, None))
+}
+
+/// What identifies a table, by these names. One that is created again has another id.
+fn identity(described: Option<&TableDescription>, [arn, id]: [&'static str; 2]) -> Settings {
+    let Some(table) = described else {
+        return vec![(id, UNKNOWN.to_owned())];
+    };
+    let known = |(name, value): (_, Option<&str>)| Some((name, value?.to_owned()));
+    let created = table.creation_date_time().map(|time| time.secs().to_string());
+    let id_or_time = (id, table.table_id().or(created.as_deref()));
+    [(arn, table.table_arn()), id_or_time]
+        .into_iter()
+        .filter_map(known)
+        .collect()
 }
 
 /// A table that is read.
@@ -130,22 +148,19 @@ impl Existing {
         self.description.as_ref()?.table_arn()
     }
 
-    /// What identifies it as the table that is read.
+    /// What identifies it as the table that is read, and its service.
     pub(crate) fn as_source(&self) -> Settings {
-        self.identity(SOURCE)
-    }
-
-    /// What identifies it as the table that is written.
-    pub(crate) fn as_target(&self) -> Settings {
-        self.identity(TARGET)
-    }
-
-    fn identity(&self, [arn, id]: [&'static str; 2]) -> Settings {
+        let service = self
+            .settings
+            .iter()
+            .cloned()
+            .map(|(name, value)| (of_source(name), value));
         // Each run simulates a table of its own.
-        let described = self.description.as_ref().filter(|_| self.simulated.is_none());
-        let known = |(name, value): (_, Option<&str>)| Some((name, value?.to_owned()));
-        let of_table = described.map(|table| [(arn, table.table_arn()), (id, table.table_id())]);
-        of_table.into_iter().flatten().filter_map(known).collect()
+        let table = match self.simulated {
+            Some(_) => Vec::new(),
+            None => identity(self.description.as_ref(), [SOURCE_ARN, SOURCE_ID]),
+        };
+        service.chain(table).collect()
     }
 
     /// Its items and their bytes, as of up to six hours ago.
@@ -165,7 +180,7 @@ pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) 
         description: description(&client, name, option, connection.lookup_time).await?,
         client,
         simulated: None,
-        settings: settings(&config),
+        settings: settings(&config, SERVICE),
     })
 }
 
@@ -178,13 +193,6 @@ pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Sett
         simulated: Some(Arc::new(simulated)),
         settings,
     })
-}
-
-/// The key and the ARN of a table; `None` if `DescribeTable` is not permitted.
-async fn described(client: &Client, table: &str, time: LookupTime) -> Result<(Option<Key>, Option<String>), Failure> {
-    let described = description(client, table, OPTION, time).await?;
-    let arn = described.as_ref().and_then(|table| table.table_arn());
-    Ok((described.as_ref().and_then(Key::of_table), arn.map(ToOwned::to_owned)))
 }
 
 /// The description of a table; `None` if `DescribeTable` is not permitted.

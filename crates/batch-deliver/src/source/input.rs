@@ -14,6 +14,7 @@ use super::names::{near_path, near_words};
 #[cfg(feature = "s3")]
 use super::object::Object;
 use super::part::{Cut, Part};
+use super::read_so_far::{Beginning, ReadSoFar};
 use super::record::is_of_machine;
 use super::{encoding, export};
 use crate::outcome::Failure;
@@ -120,6 +121,11 @@ impl Input {
         }
     }
 
+    #[cfg(feature = "s3")]
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self.storage, InputStorage::Object(_))
+    }
+
     /// A part of the input, whose lines are counted from its first one.
     pub(crate) fn part(&self, part: Part) -> Self {
         Self {
@@ -147,14 +153,39 @@ impl Input {
 
     /// The checksum of all that stands before this line; `None` if there is no such line. Blocks.
     pub(crate) fn checksum_before(&self, line: u64) -> io::Result<Option<u32>> {
-        checksum_before(line, self.open(&ReadBytes::default())?)
+        checksum_before(line, self.open(&ReadBytes::default(), None)?)
     }
 
-    /// The content, unpacked. The bytes that are read are counted.
-    pub(super) fn open(&self, counters: &ReadBytes) -> io::Result<Box<dyn Read + Send>> {
-        let from = self.part.map_or(0, Part::read_from);
+    /// Whether the file begins so. An object is recognized by its tag. Blocks.
+    pub(crate) fn begins_with(&self, beginning: Beginning) -> io::Result<bool> {
+        match &self.storage {
+            InputStorage::File(path) => beginning.is_of(StoredFile::open_at(path, self.from())?),
+            InputStorage::Standard => Ok(true),
+            #[cfg(feature = "s3")]
+            InputStorage::Object(_) => Ok(true),
+        }
+    }
+
+    /// The position from which it is read.
+    fn from(&self) -> u64 {
+        self.part.map_or(0, Part::read_from)
+    }
+
+    /// The content, unpacked. The bytes that are read are counted; those of a file are also noted, as of the input with this index.
+    pub(super) fn open(
+        &self,
+        counters: &ReadBytes,
+        noted: Option<(&ReadSoFar, usize)>,
+    ) -> io::Result<Box<dyn Read + Send>> {
+        let from = self.from();
         let stored: Box<dyn Read + Send> = match &self.storage {
-            InputStorage::File(path) => Box::new(StoredFile::open_at(path, from)?),
+            InputStorage::File(path) => {
+                let file = StoredFile::open_at(path, from)?;
+                match noted {
+                    Some((read_so_far, index)) => Box::new(read_so_far.of(index, file)),
+                    None => Box::new(file),
+                }
+            }
             InputStorage::Standard => Box::new(stdin()),
             #[cfg(feature = "s3")]
             InputStorage::Object(object) => Box::new(object.open_at(from)),
@@ -202,7 +233,7 @@ mod tests {
         let input = Input::file(&path).unwrap();
         let counters = ReadBytes::default();
         let mut text = String::new();
-        input.open(&counters).unwrap().read_to_string(&mut text).unwrap();
+        input.open(&counters, None).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!((text.len(), counters.unpacked.get()), (9_000, 9_000));
         assert_eq!(
             (counters.stored.get(), input.bytes),

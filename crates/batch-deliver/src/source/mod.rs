@@ -18,6 +18,7 @@ mod names;
 #[cfg(feature = "s3")]
 mod object;
 mod part;
+mod read_so_far;
 mod reader;
 mod record;
 mod scanned;
@@ -35,6 +36,7 @@ pub(crate) use self::named::exactly;
 pub(crate) use self::named::{described, named};
 pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
+pub(crate) use self::read_so_far::{Beginning, ReadSoFar};
 pub(crate) use self::reader::{Received, read};
 #[cfg(feature = "distributed")]
 pub(crate) use self::record::{DENIED, may_be_read_elsewhere};

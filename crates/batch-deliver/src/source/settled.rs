@@ -2,11 +2,35 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// A set of numbers, most of which are consecutive.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub(crate) struct SettledRecords {
     /// From the first number of each run to its last one.
     runs: BTreeMap<u64, u64>,
+}
+
+impl TryFrom<Vec<(u64, u64)>> for SettledRecords {
+    type Error = &'static str;
+
+    fn try_from(runs: Vec<(u64, u64)>) -> Result<Self, Self::Error> {
+        let mut settled = Self::default();
+        for (first, last) in runs {
+            if first > last || last == u64::MAX {
+                return Err("no run ends before it begins, and no load has as many records as a number can count");
+            }
+            settled.add(first, last);
+        }
+        Ok(settled)
+    }
+}
+
+impl From<SettledRecords> for Vec<(u64, u64)> {
+    fn from(settled: SettledRecords) -> Self {
+        settled.runs().collect()
+    }
 }
 
 impl SettledRecords {

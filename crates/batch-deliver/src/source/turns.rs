@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
+use super::read_so_far::ReadSoFar;
 #[cfg(feature = "distributed")]
 use super::record::{DENIED, may_be_read_elsewhere};
 use super::record::{Flaw, Format, Records, UNREACHABLE};
@@ -36,7 +39,7 @@ impl Order {
 }
 
 /// The place of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Place {
     /// The index of the input, from 0.
     pub(crate) input: usize,
@@ -113,7 +116,8 @@ pub(crate) struct Turns<E> {
     settled: SettledRecords,
     number: u64,
     read_bytes: ReadBytes,
-    has_checksums: bool,
+    /// What is read of each input, if a journal is to recognize it.
+    read_so_far: Option<ReadSoFar>,
 }
 
 struct Open<E> {
@@ -138,13 +142,13 @@ impl<E> Turns<E> {
             settled,
             number: 0,
             read_bytes: ReadBytes::default(),
-            has_checksums: false,
+            read_so_far: None,
         }
     }
 
-    /// With a checksum of what stands before each flaw.
-    pub(crate) fn with_checksums(mut self) -> Self {
-        self.has_checksums = true;
+    /// With a checksum of what stands before each flaw, and of what is read of each input.
+    pub(crate) fn with_checksums(mut self, read_so_far: ReadSoFar) -> Self {
+        self.read_so_far = Some(read_so_far);
         self
     }
 
@@ -170,7 +174,7 @@ impl<E> Turns<E> {
             }
             let Some(open) = self.open.get_mut(self.turn) else {
                 if self.open.is_empty() {
-                    return Ok(None);
+                    return self.end();
                 }
                 self.turn = 0;
                 continue;
@@ -211,6 +215,27 @@ impl<E> Turns<E> {
         }
     }
 
+    /// All inputs have ended. Lines that are settled behind the end are those of other inputs, of which the same number of lines was
+    /// skipped here.
+    fn end(&self) -> Result<Option<Taken<E>>, Unreadable> {
+        match self.settled.last() {
+            Some(last) if last >= self.number => {
+                let words = format!(
+                    "they have {} records, but record {} is settled: the journal is that of other inputs, and what it says of these is \
+                     wrong",
+                    self.number,
+                    last + 1
+                );
+                Err(Unreadable {
+                    input: "the rest of the inputs".to_owned(),
+                    line: 0,
+                    error: io::Error::other(words),
+                })
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Whether the next record can be read without waiting for its input.
     pub(crate) fn is_ready(&self) -> bool {
         let next = self.open.get(self.turn).or(self.open.first());
@@ -229,8 +254,9 @@ impl<E> Turns<E> {
     fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
         // Files of /proc and of traces have no length, and may wait for what comes.
         let may_be_slow = input.bytes.is_none_or(|bytes| bytes == 0);
-        let checksums = self.has_checksums.then(Checksums::new);
-        let records = input.open(&self.read_bytes).and_then(|content| {
+        let checksums = self.read_so_far.is_some().then(Checksums::new);
+        let noted = self.read_so_far.as_ref().map(|read_so_far| (read_so_far, number));
+        let records = input.open(&self.read_bytes, noted).and_then(|content| {
             let content = match &checksums {
                 None => content,
                 Some(checksums) => Box::new(checksums.of(content)),
@@ -333,6 +359,27 @@ pub(super) mod tests {
             .collect();
         assert_eq!(rest, expected);
         assert_eq!(words(&rest), "a2 a3");
+    }
+
+    #[test]
+    fn records_that_are_settled_behind_the_end_are_of_other_inputs() {
+        let folder = tempfile::tempdir().unwrap();
+        for (last, is_refused) in [(1, false), (2, false), (3, true), (1_000_000, true)] {
+            let mut settled = SettledRecords::default();
+            settled.add(0, last);
+            let mut turns = turns(&folder, &["a1 a2", "b1"], settled);
+            let ended = loop {
+                match turns.next() {
+                    Ok(Some(_)) => {}
+                    ended => break ended.err(),
+                }
+            };
+            assert_eq!(ended.is_some(), is_refused, "{last}");
+            if let Some(error) = ended {
+                let words = format!("they have 3 records, but record {} is settled", last + 1);
+                assert!(error.to_string().contains(&words), "{error}");
+            }
+        }
     }
 
     #[test]

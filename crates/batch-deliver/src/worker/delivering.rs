@@ -80,11 +80,12 @@ impl<T: Target> Worker<T> {
         let options = self.options();
         let inputs = vec![input];
         let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
-        let (journal, settled) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
+        let (journal, settled, earlier) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = settled.len();
         let kept = Kept {
             options,
             journal,
+            earlier,
             dead_letter,
             failed: None,
             stop,

@@ -55,12 +55,14 @@ impl<T: Target> Worker<T> {
         let opened = opened.transpose();
         let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
+        let earlier = opened.as_ref().map(|opened| opened.failures.clone());
         let entry = Arc::clone(&from.entry);
         let read = scanning.read(opened, dead_letter.is_some(), &stop, move |item| entry(item));
         let (reading, journal) = read.map_err(|error| ShardResult::of_checkpoint(&error))?;
         let kept = Kept {
             options,
             journal,
+            earlier: earlier.unwrap_or_default(),
             dead_letter,
             failed: None,
             stop,

@@ -89,7 +89,8 @@ impl ShardResult {
         Self::failed(if is_lost { INTERRUPTED } else { CHECKPOINT }, error.to_string())
     }
 
-    /// The answer after a delivery of the shard, of which `settled` lines were settled before.
+    /// The answer after a delivery of the shard, of which `settled` lines were settled before: it counts what earlier attempts have not
+    /// delivered as well.
     pub(super) fn of(shard: &Planned, settled: u64, summary: &Summary) -> Self {
         let report = &summary.report;
         let (entries, bad_lines) = summary.written();
@@ -98,6 +99,8 @@ impl ShardResult {
         if let Some(error) = error {
             return Self::failed(DEAD_LETTERS, error);
         }
+        let earlier = &summary.settling.earlier;
+        let (letters_before, bad_lines_before) = (earlier.given_up.count(), earlier.bad_lines.count());
         if report.finished && summary.ended.is_none() && report.undelivered == dead_letters {
             return Self::Delivered(json!({
                 "input": shard.input,
@@ -106,8 +109,8 @@ impl ShardResult {
                 "delivered": report.delivered,
                 "condition_failed": report.condition_failed,
                 "settled_before": settled,
-                "dead_letters": dead_letters,
-                "bad_lines": summary.bad_lines.count(),
+                "dead_letters": dead_letters + letters_before,
+                "bad_lines": summary.bad_lines.count() + bad_lines_before,
                 "calls": report.calls,
                 "resubmitted": report.resubmitted,
                 "seconds": report.elapsed.as_secs_f64(),

@@ -24,6 +24,7 @@ mod export;
 )]
 mod http;
 mod input;
+mod journals;
 #[cfg(all(unix, feature = "lambda"))]
 mod lambda;
 mod manual;

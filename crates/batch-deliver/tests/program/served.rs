@@ -11,6 +11,8 @@ use tokio::runtime::Runtime;
 pub(crate) struct Served {
     pub(crate) table: Table,
     pub(crate) queue: Queue,
+    /// The table `copy`.
+    pub(crate) copies: Table,
     simulator: Simulator,
     server: Server,
     runtime: Runtime,
@@ -30,13 +32,14 @@ impl Served {
         let within = runtime.enter();
         let capacity = Capacity::per_second(rate).burst(rate / 10.0);
         let table = simulator.table("items", table);
-        simulator.table("copy", TableOptions::key("id", KeyType::N));
+        let copies = simulator.table("copy", TableOptions::key("id", KeyType::N));
         let queue = simulator.queue("q", QueueOptions::default().capacity(capacity));
         let server = runtime.block_on(simulator.serve("127.0.0.1:0")).unwrap();
         drop(within);
         Self {
             table,
             queue,
+            copies,
             simulator,
             server,
             runtime,

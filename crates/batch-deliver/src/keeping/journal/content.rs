@@ -1,49 +1,38 @@
-//! The content of a journal, as lines of JSON: the load, and which of its records are settled.
+//! The content of a journal, as lines of JSON with a checksum each: the load, which of its records are settled, and which of these were
+//! not delivered.
 
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Identity, Stopped};
+use super::super::failures::{Failed, Failures};
+use super::{Claim, Identity, Stopped};
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::source::SettledRecords;
-
-/// How a journal of another load, or of another run, is treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// The journal was named by the user. It is an error if it belongs to another load or is in use by another run.
-    Named,
-    /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
-    #[cfg(feature = "distributed")]
-    Granted,
-}
-
-impl Claim {
-    /// What was found of earlier runs. A journal that is replaced is printed, with why nothing of it is used.
-    pub(super) fn accepted<F: Default>(self, found: Result<F, Failure>, console: &Console) -> Result<F, Failure> {
-        match found {
-            Err(failure) if self != Self::Named => {
-                console.warn(&format!(
-                    "the checkpoint is replaced, and the shard begins anew: {failure}"
-                ));
-                Ok(F::default())
-            }
-            found => found,
-        }
-    }
-}
+use crate::source::{Beginning, SettledRecords};
 
 /// A line after the first one, which is the identity.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// The first and the last number of each run of records.
-    Settled(Vec<(u64, u64)>),
+    /// Records that are settled.
+    Settled(SettledRecords),
+    /// Records that are settled and were not delivered.
+    Failed(Vec<Failed>),
+    /// What earlier lines like the one before come to.
+    Failures(Failures),
+    /// How inputs begin, by their indices. All settled records are within that.
+    Read(Vec<(usize, Beginning)>),
     /// Which run has written the journal.
     Written(WriterStamp),
     /// The run has stopped at a bad line.
     Stopped(Stopped),
     /// The run has ended without being killed.
     Ended,
+    /// The user was told of all failures.
+    Reported,
 }
 
 /// The run that has written a journal, and its number of writes, so that no two writes have the same content.
@@ -53,44 +42,88 @@ pub(super) struct WriterStamp {
     pub(super) times: u64,
 }
 
-/// What an earlier run has left: the settled records, and how many entries are in doubt.
+/// What earlier runs have left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(super) settled: SettledRecords,
+    /// What they have not delivered, and no run of the whole has reported.
+    pub(super) failures: Failures,
+    /// How the inputs begin, as far as they were read.
+    pub(super) read: BTreeMap<usize, Beginning>,
+}
+
+impl Kept {
+    pub(super) fn fail(&mut self, failed: &Failed) {
+        self.settled.add(failed.number, failed.number);
+        self.failures.add(failed);
+    }
+
+    /// The changes that say more than is known.
+    pub(super) fn note(&mut self, changes: Vec<(usize, Beginning)>) -> Vec<(usize, Beginning)> {
+        let is_more = |(input, new): &(usize, Beginning)| self.read.get(input).is_none_or(|old| old.bytes < new.bytes);
+        let more: Vec<_> = changes.into_iter().filter(is_more).collect();
+        self.read.extend(more.iter().copied());
+        more
+    }
+}
+
+/// What an earlier run has left, and how many entries are in doubt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EarlierRun {
-    pub(super) settled: SettledRecords,
+    pub(super) kept: Kept,
     /// How many entries the last run may have sent without recording them.
     pub(super) doubtful: u64,
 }
 
 impl EarlierRun {
     /// Reads the text of the journal with this name, for this load.
-    pub(super) fn read(name: &str, text: &str, identity: &Identity) -> Result<Self, Failure> {
+    pub(super) fn read(
+        name: &str,
+        text: &str,
+        identity: &Identity,
+        claim: Claim,
+        console: &Console,
+    ) -> Result<Self, Failure> {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let parsed = parsed(text)
-            .ok_or_else(|| Failure::WrongUse(format!("{name} is no journal of this program: name another one")))?;
+        let (parsed, damaged) = parsed(text).map_err(|unreadable| unreadable.of_journal(name))?;
+        if let Some(line) = damaged {
+            let words =
+                format!("{name} is damaged in line {line}: what is settled is known of the lines before it alone");
+            claim
+                .trusts(words, console)
+                .map_err(|words| Failure::WrongUse(format!("{words}. To start over, remove {name}")))?;
+        }
         let Parsed {
             identity: before,
-            settled,
+            mut kept,
             stopped,
             has_ended,
         } = parsed;
         // A later record that is settled would have another number if the line became two.
-        let stopped = stopped.filter(|stopped| settled.last().is_none_or(|last| last < stopped.number));
-        if let Some(difference) = identity.difference(&before, stopped.as_ref()) {
-            return Err(Failure::WrongUse(format!(
-                "{name} is the journal of another load: {difference}. To start over, remove {name}"
-            )));
+        let stopped = stopped.filter(|stopped| kept.settled.last().is_none_or(|last| last < stopped.number));
+        for difference in identity.differences(&before, stopped.as_ref(), &mut kept.read) {
+            difference.accept(name, claim, console)?;
         }
-        let doubtful = if has_ended { 0 } else { before.unsure };
-        Ok(Self { settled, doubtful })
+        let doubtful = if has_ended && damaged.is_none() {
+            0
+        } else {
+            before.unsure
+        };
+        Ok(Self { kept, doubtful })
     }
 }
 
-/// The settled records of a journal with this text.
+/// The settled records of a journal with these lines, each of which gets its checksum.
 #[cfg(any(test, fuzzing))]
-pub(crate) fn settled_in(text: &str) -> Option<SettledRecords> {
-    parsed(text).map(|parsed| parsed.settled)
+pub(crate) fn settled_in(lines: &str) -> Option<SettledRecords> {
+    let with_checksum = |line: &str| match line.strip_suffix('\n') {
+        Some(json) => format!("{} {json}\n", checksum(json.as_bytes())),
+        None => line.to_owned(),
+    };
+    let text: String = lines.split_inclusive('\n').map(with_checksum).collect();
+    parsed(&text).ok().map(|(parsed, _)| parsed.kept.settled)
 }
 
 /// The error if another run uses the journal.
@@ -99,57 +132,212 @@ pub(super) fn in_use(name: &str) -> String {
 }
 
 /// The shortest text of a journal.
-pub(super) fn text(identity: &Identity, settled: &SettledRecords) -> serde_json::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(identity)?;
-    text.push(b'\n');
-    add(&mut text, &Line::Settled(settled.runs().collect()))?;
+pub(super) fn text(identity: &Identity, kept: &Kept) -> serde_json::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    add(&mut text, identity)?;
+    if !kept.read.is_empty() {
+        add(
+            &mut text,
+            &Line::Read(kept.read.iter().map(|(input, read)| (*input, *read)).collect()),
+        )?;
+    }
+    if !kept.failures.is_empty() {
+        add(&mut text, &Line::Failures(kept.failures.clone()))?;
+    }
+    add(&mut text, &Line::Settled(kept.settled.clone()))?;
     Ok(text)
 }
 
-pub(super) fn add(text: &mut Vec<u8>, line: &Line) -> serde_json::Result<()> {
-    serde_json::to_writer(&mut *text, line)?;
+/// Adds a line: the checksum of its JSON, and that.
+pub(super) fn add(text: &mut Vec<u8>, line: &impl Serialize) -> serde_json::Result<()> {
+    let json = serde_json::to_vec(line)?;
+    text.extend_from_slice(checksum(&json).as_bytes());
+    text.push(b' ');
+    text.extend_from_slice(&json);
     text.push(b'\n');
     Ok(())
 }
 
-/// The load, its settled records, and how its last run has ended.
+fn checksum(json: &[u8]) -> String {
+    format!("{:08x}", crc32fast::hash(json))
+}
+
+/// The JSON of a line without its end. `None` if it is not as it was written.
+fn checked(line: &str) -> Option<&str> {
+    let (checksum, json) = line.split_once(' ')?;
+    (checksum == self::checksum(json.as_bytes())).then_some(json)
+}
+
+/// Why a text is not used as a journal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// Another version of the program has written it, in another form.
+    Older,
+    /// It was written by this version, and has changed since.
+    Damaged,
+    Foreign,
+}
+
+impl Unreadable {
+    pub(super) fn of_journal(&self, name: &str) -> Failure {
+        Failure::WrongUse(match self {
+            Self::Older => format!(
+                "{name} is the journal of an older version of the program, which this one cannot read: continue with that version, or \
+                 remove {name} to start over"
+            ),
+            Self::Damaged => format!(
+                "{name} is damaged in its first line: what it is about is not known. To start over, remove {name}"
+            ),
+            Self::Foreign => format!("{name} is no journal of this program: name another one"),
+        })
+    }
+}
+
+/// The first line of a text, which must be whole.
+pub(super) fn first_line<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> {
+    let first = text.split('\n').next().unwrap_or_default();
+    if let Some(json) = checked(first) {
+        return serde_json::from_str(json).map_err(|_| Unreadable::Foreign);
+    }
+    // Before version 3 there were no checksums.
+    if let Ok(Value::Object(old)) = serde_json::from_str(first)
+        && ["batch_deliver", "identity"].iter().any(|name| old.contains_key(*name))
+    {
+        return Err(Unreadable::Older);
+    }
+    let is_own = first.contains("batch_deliver") || first.get(8..10) == Some(" {");
+    Err(if is_own {
+        Unreadable::Damaged
+    } else {
+        Unreadable::Foreign
+    })
+}
+
+/// The load, what is settled of it, and how its last run has ended.
 struct Parsed {
     identity: Identity,
-    settled: SettledRecords,
+    kept: Kept,
     stopped: Option<Stopped>,
     /// Whether the run ended without being killed.
     has_ended: bool,
 }
 
-/// `None` if the text is not a journal.
-fn parsed(text: &str) -> Option<Parsed> {
+/// The content of the lines before the first one that is damaged, and the number of that one.
+fn parsed(text: &str) -> Result<(Parsed, Option<usize>), Unreadable> {
+    let mut parsed = Parsed {
+        identity: first_line(text)?,
+        kept: Kept::default(),
+        stopped: None,
+        has_ended: false,
+    };
     // A last line without a line end was incomplete when the process was killed.
-    let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let identity = serde_json::from_str(lines.next()?).ok()?;
-    let mut settled = SettledRecords::default();
-    let mut stopped = None;
-    let mut has_ended = false;
-    for line in lines {
-        match serde_json::from_str(line).ok()? {
-            Line::Settled(runs) => {
-                for (first, last) in runs {
-                    // No run ends before it begins, and no load has as many records as a number can count.
-                    if first > last || last == u64::MAX {
-                        return None;
-                    }
-                    settled.add(first, last);
-                }
-                (stopped, has_ended) = (None, false);
+    let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    for (index, found) in lines.enumerate().skip(1) {
+        let Some(found) = checked(found).and_then(|json| serde_json::from_str(json).ok()) else {
+            return Ok((parsed, Some(index + 1)));
+        };
+        match found {
+            Line::Settled(settled) => {
+                settled
+                    .runs()
+                    .for_each(|(first, last)| parsed.kept.settled.add(first, last));
+                (parsed.stopped, parsed.has_ended) = (None, false);
             }
+            Line::Failed(failed) => {
+                failed.iter().for_each(|failed| parsed.kept.fail(failed));
+                (parsed.stopped, parsed.has_ended) = (None, false);
+            }
+            Line::Failures(failures) => parsed.kept.failures = failures,
+            Line::Read(read) => parsed.kept.read.extend(read),
             Line::Written(_) => {}
-            Line::Stopped(at) => stopped = Some(at),
-            Line::Ended => has_ended = true,
+            Line::Stopped(at) => parsed.stopped = Some(at),
+            Line::Ended => parsed.has_ended = true,
+            Line::Reported => parsed.kept.failures = Failures::default(),
         }
     }
-    Some(Parsed {
-        identity,
-        settled,
-        stopped,
-        has_ended,
-    })
+    Ok((parsed, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::source::Place;
+
+    fn failed(number: u64) -> Failed {
+        Failed {
+            number,
+            place: Place {
+                input: 0,
+                line: number + 1,
+            },
+            words: "refused".to_owned(),
+            is_bad_line: number.is_multiple_of(2),
+            is_kept: false,
+        }
+    }
+
+    /// Each line is about these records.
+    fn journal(lines: &[u64]) -> (Vec<u8>, Identity) {
+        let identity = Identity::new([("destination", "films".to_owned())], &[], 7).unwrap();
+        let mut text = text(&identity, &Kept::default()).unwrap();
+        for number in lines {
+            add(&mut text, &Line::Failed(vec![failed(*number)])).unwrap();
+            let mut settled = SettledRecords::default();
+            settled.add(number + 100, number + 110);
+            add(&mut text, &Line::Settled(settled)).unwrap();
+        }
+        (text, identity)
+    }
+
+    fn read(text: &[u8], identity: &Identity, claim: Claim) -> Result<EarlierRun, Failure> {
+        let text = String::from_utf8_lossy(text);
+        EarlierRun::read("state", &text, identity, claim, &Console::new(false, true))
+    }
+
+    proptest! {
+        #[test]
+        fn a_bit_that_is_another_one_never_settles_what_was_not_settled(
+            numbers in prop::collection::vec(0_u64..90, 1..6),
+            place in any::<prop::sample::Index>(),
+            bit in 0_u32..8,
+        ) {
+            let (text, identity) = journal(&numbers);
+            let whole = read(&text, &identity, Claim::Named).unwrap();
+            let mut damaged = text.clone();
+            let at = place.index(text.len());
+            damaged[at] ^= 1 << bit;
+            let is_end = at + 1 == text.len();
+            let found = read(&damaged, &identity, Claim::Named);
+            // Without its end, the last line is one that was not written to its end.
+            prop_assert_eq!(found.is_ok(), is_end);
+            for claim in [Claim::Named, Claim::Trusted] {
+                let Ok(found) = read(&damaged, &identity, claim) else { continue };
+                for (first, last) in found.kept.settled.runs() {
+                    prop_assert!((first..=last).all(|number| whole.kept.settled.contains(number)));
+                }
+            }
+        }
+
+        #[test]
+        fn what_failed_stays_until_it_is_reported(numbers in prop::collection::btree_set(0_u64..90, 1..9), cut in any::<prop::sample::Index>()) {
+            let numbers: Vec<u64> = numbers.into_iter().collect();
+            let (mut text, identity) = journal(&numbers);
+            let cut = cut.index(text.len());
+            let begun = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+            let torn = read(&text[..cut.max(begun)], &identity, Claim::Named).unwrap();
+            let of = |run: &EarlierRun| run.kept.failures.given_up.count() + run.kept.failures.bad_lines.count();
+            // What is settled and was not delivered is known, wherever the text ends.
+            let settled = numbers.iter().filter(|number| torn.kept.settled.contains(**number)).count();
+            prop_assert_eq!(of(&torn), settled as u64);
+            let whole = read(&text, &identity, Claim::Named).unwrap();
+            prop_assert_eq!(of(&whole), numbers.len() as u64);
+            // A shorter text says the same.
+            let shorter = super::text(&identity, &whole.kept).unwrap();
+            prop_assert_eq!(&read(&shorter, &identity, Claim::Named).unwrap(), &whole);
+            add(&mut text, &Line::Reported).unwrap();
+            prop_assert_eq!(of(&read(&text, &identity, Claim::Named).unwrap()), 0);
+        }
+    }
 }

@@ -4,12 +4,13 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::super::failures::{Failed, Failures};
 use super::super::location::check_is_file;
-use super::content::{self, EarlierRun, Line};
+use super::content::{self, EarlierRun, Kept, Line};
 use super::{Claim, Identity, Stopped};
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::source::SettledRecords;
+use crate::source::{Beginning, SettledRecords};
 
 /// The suffix of a new journal, which replaces the old one.
 pub(crate) const NEW: &str = ".new";
@@ -22,7 +23,7 @@ pub(crate) struct JournalFile {
     file: File,
     /// Bytes written since the file was created.
     pub(super) written: u64,
-    settled: SettledRecords,
+    kept: Kept,
 }
 
 impl JournalFile {
@@ -35,59 +36,87 @@ impl JournalFile {
     ) -> Result<(Self, EarlierRun), Failure> {
         let name = path.display().to_string();
         let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
-        let mut text = String::new();
-        let mut old = locked(path)?;
-        old.read_to_string(&mut text).map_err(unreadable)?;
-        let found = claim.accepted(EarlierRun::read(&name, &text, &identity), console)?;
+        let mut text = Vec::new();
+        let (mut old, path) = locked(path)?;
+        old.read_to_end(&mut text).map_err(unreadable)?;
+        let found = EarlierRun::read(&name, &String::from_utf8_lossy(&text), &identity, claim, console);
+        let found = claim.accepted(found, console)?;
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
-        let file = made(path, &identity, &found.settled).map_err(unwritable)?;
+        let file = made(&path, &identity, &found.kept).map_err(unwritable)?;
         drop(old);
         let journal = Self {
-            path: path.to_owned(),
+            path,
             identity,
             file,
             written: 0,
-            settled: found.settled.clone(),
+            kept: found.kept.clone(),
         };
         Ok((journal, found))
     }
 
-    /// Adds these runs of records. A killed process loses nothing that it has written, so there is no sync to the disk.
-    pub(super) fn add(&mut self, runs: &[(u64, u64)]) -> io::Result<()> {
-        for (first, last) in runs {
-            self.settled.add(*first, *last);
+    /// Adds settled records, some of which were not delivered, and how far inputs were read for that. A killed process loses nothing
+    /// that it has written, so there is no sync to the disk.
+    pub(super) fn add(
+        &mut self,
+        settled: SettledRecords,
+        failed: Vec<Failed>,
+        read: Vec<(usize, Beginning)>,
+    ) -> io::Result<()> {
+        let mut lines = Vec::new();
+        let read = self.kept.note(read);
+        if !read.is_empty() {
+            lines.push(Line::Read(read));
         }
-        self.append(&Line::Settled(runs.to_vec()))
+        if !failed.is_empty() {
+            failed.iter().for_each(|failed| self.kept.fail(failed));
+            lines.push(Line::Failed(failed));
+        }
+        if settled.len() > 0 {
+            settled
+                .runs()
+                .for_each(|(first, last)| self.kept.settled.add(first, last));
+            lines.push(Line::Settled(settled));
+        }
+        self.append(&lines)
     }
 
     /// Records that the run has ended and nothing is in flight, and the bad line at which it has stopped.
     pub(super) fn end(&mut self, stopped: Option<Stopped>) -> io::Result<()> {
         self.compact()?;
-        if let Some(stopped) = stopped {
-            self.append(&Line::Stopped(stopped))?;
-        }
-        self.append(&Line::Ended)?;
+        let stopped = stopped.map(Line::Stopped);
+        self.append(&stopped.into_iter().chain([Line::Ended]).collect::<Vec<_>>())?;
         self.file.sync_all()
+    }
+
+    /// Records that the user was told of all failures.
+    pub(super) fn reported(&mut self) -> io::Result<()> {
+        if self.kept.failures.is_empty() {
+            return Ok(());
+        }
+        self.kept.failures = Failures::default();
+        self.append(&[Line::Reported])
     }
 
     /// Replaces the file by the shortest one with the same content.
     pub(super) fn compact(&mut self) -> io::Result<()> {
-        self.file = made(&self.path, &self.identity, &self.settled)?;
+        self.file = made(&self.path, &self.identity, &self.kept)?;
         self.written = 0;
         Ok(())
     }
 
-    fn append(&mut self, line: &Line) -> io::Result<()> {
+    fn append(&mut self, lines: &[Line]) -> io::Result<()> {
         let mut text = Vec::new();
-        content::add(&mut text, line)?;
+        for line in lines {
+            content::add(&mut text, line)?;
+        }
         self.written += text.len() as u64;
         self.file.write_all(&text)
     }
 }
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
-fn made(path: &Path, identity: &Identity, settled: &SettledRecords) -> io::Result<File> {
-    replaced(path, &content::text(identity, settled)?)
+fn made(path: &Path, identity: &Identity, kept: &Kept) -> io::Result<File> {
+    replaced(path, &content::text(identity, kept)?)
 }
 
 /// Replaces the file by one with this content, which is locked. Without the sync, a loss of power could leave an empty file with its name.
@@ -107,8 +136,9 @@ pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens or creates the file with this name, and locks it for this process.
-pub(super) fn locked(path: &Path) -> Result<File, Failure> {
+/// Opens or creates the file with this name, and locks it for this process. Also returns the path to which symbolic links lead: the file
+/// is replaced there, and so the lock is the same one under each of its names.
+pub(super) fn locked(path: &Path) -> Result<(File, PathBuf), Failure> {
     let name = path.display();
     check_is_file(path).map_err(|words| Failure::WrongUse(format!("--resume {name}: {words}")))?;
     let mut options = OpenOptions::new();
@@ -127,17 +157,25 @@ pub(super) fn locked(path: &Path) -> Result<File, Failure> {
             )));
         }
     }
-    // Another load may have replaced this file before it was locked.
+    let resolved = path.canonicalize().map_err(unusable)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let identity = |metadata: &std::fs::Metadata| (metadata.dev(), metadata.ino());
         let here = file.metadata().map_err(unusable)?;
-        if std::fs::metadata(path).ok().map(identity) != Some(identity(here)) {
+        // Another load may have replaced this file before it was locked.
+        if std::fs::metadata(&resolved).ok().as_ref().map(identity) != Some(identity(&here)) {
             return Err(in_use());
         }
+        // A replaced file has another content below each name, and two loads could each have one of them.
+        if here.nlink() > 1 {
+            return Err(Failure::WrongUse(format!(
+                "the journal {name} has {} names (hard links), and can have but one: remove the others",
+                here.nlink()
+            )));
+        }
     }
-    Ok(file)
+    Ok((file, resolved))
 }
 
 #[cfg(test)]
@@ -184,6 +222,10 @@ mod tests {
         }
     }
 
+    fn four() -> SettledRecords {
+        SettledRecords::try_from(vec![(0, 3)]).unwrap()
+    }
+
     proptest! {
         /// A killed process leaves any part of what it has written.
         #[test]
@@ -194,16 +236,17 @@ mod tests {
         ) {
             let load = Load::new();
             let (mut state, _) = load.open().unwrap();
+            let settled = |first, last| SettledRecords::try_from(vec![(first, last)]).unwrap();
             let begun = fs::read(load.path()).unwrap().len();
             let mut sure = SettledRecords::default();
             for (number, (first, more)) in records.iter().enumerate() {
-                state.add(&[(*first, first + more)]).unwrap();
+                state.add(settled(*first, first + more), Vec::new(), Vec::new()).unwrap();
                 if number == compact_at {
                     state.compact().unwrap();
-                    sure = state.settled.clone();
+                    sure = state.kept.settled.clone();
                 }
             }
-            let all = state.settled.clone();
+            let all = state.kept.settled.clone();
             drop(state);
             let whole = fs::read(load.path()).unwrap();
             let is_compact = records.len() > compact_at;
@@ -213,11 +256,11 @@ mod tests {
             let (_, resumed) = load.open().unwrap();
             prop_assert_eq!(resumed.doubtful, 400);
             for number in 0..60 {
-                prop_assert!(!sure.contains(number) || resumed.settled.contains(number));
-                prop_assert!(!resumed.settled.contains(number) || all.contains(number));
+                prop_assert!(!sure.contains(number) || resumed.kept.settled.contains(number));
+                prop_assert!(!resumed.kept.settled.contains(number) || all.contains(number));
             }
             if length == whole.len() {
-                prop_assert_eq!(resumed.settled, all);
+                prop_assert_eq!(resumed.kept.settled, all);
             }
         }
     }
@@ -226,11 +269,11 @@ mod tests {
     fn a_run_that_has_ended_leaves_no_doubt() {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();
-        state.add(&[(0, 3)]).unwrap();
+        state.add(four(), Vec::new(), Vec::new()).unwrap();
         state.end(None).unwrap();
         drop(state);
         let (_, state) = load.open().unwrap();
-        assert_eq!((state.doubtful, state.settled.len()), (0, 4));
+        assert_eq!((state.doubtful, state.kept.settled.len()), (0, 4));
     }
 
     #[test]
@@ -250,9 +293,11 @@ mod tests {
         let load = Load::new();
         drop(load.open().unwrap());
         let journal = fs::read_to_string(load.path()).unwrap();
-        for run in ["[9,5]", "[0,18446744073709551615]"] {
-            fs::write(load.path(), format!("{journal}{{\"settled\":[{run}]}}\n")).unwrap();
-            assert!(load.refusal().contains("no journal of this program"));
+        for run in [(9, 5), (0, u64::MAX)] {
+            let mut line = Vec::new();
+            content::add(&mut line, &serde_json::json!({"settled": [run]})).unwrap();
+            fs::write(load.path(), format!("{journal}{}", String::from_utf8_lossy(&line))).unwrap();
+            assert!(load.refusal().contains("is damaged in line 3"), "{}", load.refusal());
         }
     }
 
@@ -261,7 +306,7 @@ mod tests {
     fn a_journal_that_may_be_replaced_may_be_of_another_load() {
         let load = Load::new();
         let (mut state, _) = load.open().unwrap();
-        state.add(&[(0, 3)]).unwrap();
+        state.add(four(), Vec::new(), Vec::new()).unwrap();
         drop(state);
         let (_, found) = load.open_to("movies", Claim::Granted).unwrap();
         assert_eq!(found, EarlierRun::default());

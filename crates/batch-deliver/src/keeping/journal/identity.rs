@@ -1,17 +1,19 @@
 //! The load that a journal belongs to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
+use super::Claim;
+use crate::console::Console;
 use crate::outcome::Failure;
-use crate::sink::OF_DESCRIPTION;
-use crate::source::{Input, InputStorage, Part};
+use crate::sink::{OF_PLACE, UNKNOWN};
+use crate::source::{Beginning, Input, InputStorage, Part};
 
 /// The version of the journal.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The identity of a load. A journal is valid only for the same load, because it numbers the records in the order of reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,62 +76,135 @@ impl Identity {
         })
     }
 
-    /// How this load differs from that of the journal, whose last run has stopped at a bad line or not; and what to do. Blocks.
-    pub(super) fn difference(&self, old: &Self, stopped: Option<&Stopped>) -> Option<String> {
+    /// How this load differs from that of the journal, whose last run has stopped at a bad line or not. The beginnings of inputs that
+    /// have changed are removed from those that were read. Blocks.
+    pub(super) fn differences(
+        &self,
+        old: &Self,
+        stopped: Option<&Stopped>,
+        read: &mut BTreeMap<usize, Beginning>,
+    ) -> Vec<Difference> {
         if (self.batch_deliver, &self.program) != (old.batch_deliver, &old.program) {
-            return Some(format!(
+            return vec![Difference::of_options(format!(
                 "it was started by another version of the program; this is version {}: continue with the version that started it",
                 self.program
-            ));
+            ))];
         }
-        if let Some(difference) = self.difference_of_inputs(old, stopped) {
-            return Some(difference);
+        let mut differences = self.differences_of_inputs(old, stopped, read);
+        let names: BTreeSet<_> = self.settings.keys().chain(old.settings.keys()).collect();
+        differences.extend(
+            names
+                .into_iter()
+                .filter_map(|name| self.difference_of_setting(old, name)),
+        );
+        differences
+    }
+
+    fn difference_of_setting(&self, old: &Self, name: &str) -> Option<Difference> {
+        let (new, before) = (self.settings.get(name), old.settings.get(name));
+        let of_place = OF_PLACE.iter().find(|(known, _)| *known == name);
+        let is_unknown = |value: Option<&String>| value.is_none_or(|value| value == UNKNOWN);
+        if new == before || of_place.is_some() && (is_unknown(new) || is_unknown(before)) {
+            return None;
         }
-        let mut names = self.settings.keys().chain(old.settings.keys());
-        names.find_map(|name| {
-            let (new, before) = (self.settings.get(name), old.settings.get(name));
-            let is_described = OF_DESCRIPTION.contains(&name.as_str());
-            let is_unknown = is_described && (new.is_none() || before.is_none());
-            let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
-            (new != before && !is_unknown).then(|| {
-                let (new, before) = (word(new), word(before));
-                let advice = if is_described {
-                    "it is another table"
-                } else {
-                    "to continue, give it as before"
-                };
-                format!("the {name} was {before}, and is {new}: {advice}")
-            })
+        let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
+        let words = format!("the {name} was {}, and is {}", word(before), word(new));
+        Some(match of_place {
+            Some((_, advice)) => Difference::of_place(format!("{words}: {advice}")),
+            None => Difference::of_options(format!("{words}: to continue, give it as before")),
         })
     }
-}
 
-impl Identity {
-    fn difference_of_inputs(&self, old: &Self, stopped: Option<&Stopped>) -> Option<String> {
+    /// What is not known of the place of the delivery, and so not compared.
+    pub(crate) fn unknown(&self) -> Option<String> {
+        let unknown: Vec<&str> = self
+            .settings
+            .iter()
+            .filter(|(_, value)| *value == UNKNOWN)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        (!unknown.is_empty()).then(|| unknown.join(" and the "))
+    }
+
+    fn differences_of_inputs(
+        &self,
+        old: &Self,
+        stopped: Option<&Stopped>,
+        read: &mut BTreeMap<usize, Beginning>,
+    ) -> Vec<Difference> {
         let is_same = |(new, old): (&InputIdentity, &InputIdentity)| (&new.place, new.part) == (&old.place, old.part);
         if self.inputs.len() != old.inputs.len() || !self.inputs.iter().zip(&old.inputs).all(is_same) {
             let new = self.inputs.iter().find(|input| !old.inputs.contains(input));
-            return Some(match new {
+            return vec![Difference::of_options(match new {
                 Some(input) => format!("{} has changed, or was not among the inputs", input.place),
                 None => "the inputs or their order have changed".to_owned(),
-            });
+            })];
         }
-        let changed = (0..self.inputs.len()).filter(|index| self.inputs[*index] != old.inputs[*index]);
-        let mut differences = changed.filter_map(|index| {
+        let mut differences = Vec::new();
+        for (index, input) in self.contents.iter().enumerate() {
             let InputIdentity { place, part, .. } = &self.inputs[index];
-            let stopped = stopped.filter(|stopped| stopped.input == index && part.is_none());
-            let Some(Stopped { line, checksum, .. }) = stopped else {
-                return Some(format!("{place} has changed"));
+            let changed = if self.inputs[index] == old.inputs[index] {
+                let is_same = read.get(&index).map_or(Ok(true), |read| input.begins_with(*read));
+                match is_same {
+                    Ok(true) => continue,
+                    Ok(false) => format!(
+                        "{place} has another content than what was read of it, though its size and its time are the same"
+                    ),
+                    Err(error) => format!("{place} cannot be read: {error}"),
+                }
+            } else {
+                format!("{place} has changed")
             };
-            match self.contents[index].checksum_before(*line) {
-                Ok(Some(found)) if found == *checksum => None,
-                Ok(_) => Some(format!(
-                    "{place} has changed before line {line}, at which the last run stopped"
-                )),
-                Err(error) => Some(format!("{place} has changed, and cannot be read: {error}")),
-            }
-        });
-        differences.next()
+            read.remove(&index);
+            let stopped = stopped.filter(|stopped| stopped.input == index && part.is_none());
+            let changed = match stopped {
+                None => Some(changed),
+                Some(Stopped { line, checksum, .. }) => match input.checksum_before(*line) {
+                    Ok(Some(found)) if found == *checksum => None,
+                    Ok(_) => Some(format!(
+                        "{place} has changed before line {line}, at which the last run stopped"
+                    )),
+                    Err(error) => Some(format!("{place} has changed, and cannot be read: {error}")),
+                },
+            };
+            differences.extend(changed.map(Difference::of_place));
+        }
+        differences
+    }
+}
+
+/// Something that is another thing than in the journal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    words: String,
+    /// Whether the user may know that it is the same all the same. What says which record has which number must be given as before.
+    can_be_trusted: bool,
+}
+
+impl Difference {
+    fn of_options(words: String) -> Self {
+        Self {
+            words,
+            can_be_trusted: false,
+        }
+    }
+
+    fn of_place(words: String) -> Self {
+        Self {
+            words,
+            can_be_trusted: true,
+        }
+    }
+
+    /// An error, unless the user answers for it.
+    pub(super) fn accept(&self, name: &str, claim: Claim, console: &Console) -> Result<(), Failure> {
+        let words = format!("{name} is the journal of another load: {}", self.words);
+        let accepted = if self.can_be_trusted {
+            claim.trusts(words, console)
+        } else {
+            Err(words)
+        };
+        accepted.map_err(|words| Failure::WrongUse(format!("{words}. To start over, remove {name}")))
     }
 }
 
@@ -170,7 +245,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sink::TABLE_ARN;
 
     #[test]
     fn an_input_that_cannot_be_read_twice_cannot_be_resumed() {
@@ -209,8 +283,9 @@ mod tests {
             prop_assume!(checksum.is_some());
             let stopped = Stopped { number: 0, input: 0, line, checksum: checksum.unwrap() };
             let other = Stopped { input: 1, ..stopped };
-            prop_assert_eq!(now.difference(&before, Some(&stopped)).is_none(), checksum == checksum_now);
-            prop_assert!(now.difference(&before, Some(&other)).is_some() && now.difference(&before, None).is_some());
+            let is_same = |stopped: Option<&Stopped>| now.differences(&before, stopped, &mut BTreeMap::new()).is_empty();
+            prop_assert_eq!(is_same(Some(&stopped)), checksum == checksum_now);
+            prop_assert!(!is_same(Some(&other)) && !is_same(None));
         }
     }
 
@@ -220,22 +295,33 @@ mod tests {
             let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned()));
             Identity::new(settings, &[], 400).unwrap()
         };
+        let difference = |new: &Identity, old: &Identity| {
+            let difference = new.differences(old, None, &mut BTreeMap::new()).into_iter().next();
+            difference.map(|difference| (difference.words, difference.can_be_trusted))
+        };
         let plain = of(&[("format", "auto")]);
         let simulated = of(&[("format", "auto"), ("--simulate", "10")]);
-        let known = of(&[("format", "auto"), (TABLE_ARN, "a")]);
-        let other = of(&[("format", "auto"), (TABLE_ARN, "b")]);
-        let words = plain.difference(&simulated, None).unwrap();
+        let [known, other, unknown] = ["a", "b", UNKNOWN].map(|id| of(&[("format", "auto"), (OF_PLACE[0].0, id)]));
+        let (words, can_be_trusted) = difference(&plain, &simulated).unwrap();
         assert!(words.contains("the --simulate was 10, and is not given"), "{words}");
-        assert!(simulated.difference(&plain, None).is_some());
-        assert!(known.difference(&other, None).is_some());
+        assert!(difference(&simulated, &plain).is_some() && !can_be_trusted);
+        assert!(difference(&known, &other).unwrap().1);
+        for (new, old) in [
+            (&known, &plain),
+            (&plain, &known),
+            (&known, &unknown),
+            (&unknown, &known),
+        ] {
+            assert_eq!(difference(new, old), None);
+        }
         assert_eq!(
-            (known.difference(&plain, None), plain.difference(&known, None)),
-            (None, None)
+            (known.unknown(), unknown.unknown()),
+            (None, Some(OF_PLACE[0].0.to_owned()))
         );
         let old = Identity {
             program: "0.0.1".to_owned(),
             ..plain.clone()
         };
-        assert!(plain.difference(&old, None).unwrap().contains("another version"));
+        assert!(difference(&plain, &old).unwrap().0.contains("another version"));
     }
 }

@@ -1,5 +1,6 @@
 //! The journal of settled records, by which a load that was interrupted or killed continues where it stopped.
 
+mod claim;
 mod content;
 mod file;
 mod identity;
@@ -11,12 +12,12 @@ mod scan;
 mod state;
 mod writer;
 
-pub(crate) use self::content::Claim;
+pub(crate) use self::claim::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
 pub(super) use self::file::NEW;
 pub(crate) use self::identity::{Identity, Stopped};
-pub(crate) use self::scan::ScanState;
+pub(crate) use self::scan::{ScanFound, ScanState};
 pub(crate) use self::state::State;
 #[cfg(feature = "distributed")]
 pub(crate) use self::state::remove;

@@ -2,28 +2,31 @@
 
 use std::io;
 
+use super::super::failures::{Failed, Failures};
 use super::super::location::Location;
-use super::content::{self, EarlierRun, Line, WriterStamp};
+use super::content::{self, EarlierRun, Kept, Line, WriterStamp};
 use super::owned::{OfObject, OwnObject};
 use super::{Claim, Identity, Stopped};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::source::SettledRecords;
+use crate::source::Beginning;
 
 /// An object with the whole journal.
 #[derive(Debug)]
 pub(super) struct JournalObject {
     object: OwnObject,
     identity: Identity,
-    settled: SettledRecords,
+    kept: Kept,
+    /// The bad line at which the run has stopped, and that it has ended.
+    last: Vec<Line>,
 }
 
 impl OfObject for Identity {
     type Found = EarlierRun;
 
-    fn read(&self, name: &str, text: &str) -> Result<EarlierRun, Failure> {
-        EarlierRun::read(name, text, self)
+    fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<EarlierRun, Failure> {
+        EarlierRun::read(name, text, self, claim, console)
     }
 
     fn doubtful(found: &EarlierRun) -> u64 {
@@ -31,7 +34,7 @@ impl OfObject for Identity {
     }
 
     fn text(&self, found: &EarlierRun, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
-        text(self, &found.settled, written, &[])
+        text(self, &found.kept, written, &[])
     }
 }
 
@@ -48,39 +51,50 @@ impl JournalObject {
         let journal = Self {
             object,
             identity,
-            settled: found.settled.clone(),
+            kept: found.kept.clone(),
+            last: Vec::new(),
         };
         Ok((journal, found))
     }
 
     pub(super) fn settle(&mut self, number: u64) {
-        self.settled.add(number, number);
+        self.kept.settled.add(number, number);
+    }
+
+    pub(super) fn fail(&mut self, failed: &Failed) {
+        self.kept.fail(failed);
+    }
+
+    /// How far inputs were read.
+    pub(super) fn note(&mut self, read: Vec<(usize, Beginning)>) {
+        self.kept.note(read);
     }
 
     /// Puts the settled records.
     pub(super) fn put(&mut self) -> io::Result<()> {
-        self.put_with(&[])
+        let (identity, kept, last) = (&self.identity, &self.kept, &self.last);
+        self.object.put(|written| text(identity, kept, written, last))
     }
 
     /// Puts that the run has ended and nothing is in flight, and the bad line at which it has stopped.
     pub(super) fn end(&mut self, stopped: Option<Stopped>) -> io::Result<()> {
         let stopped = stopped.map(Line::Stopped);
-        self.put_with(&stopped.into_iter().chain([Line::Ended]).collect::<Vec<_>>())
+        self.last = stopped.into_iter().chain([Line::Ended]).collect();
+        self.put()
     }
 
-    fn put_with(&mut self, last: &[Line]) -> io::Result<()> {
-        let (identity, settled) = (&self.identity, &self.settled);
-        self.object.put(|written| text(identity, settled, written, last))
+    /// Puts that the user was told of all failures.
+    pub(super) fn reported(&mut self) -> io::Result<()> {
+        if self.kept.failures.is_empty() {
+            return Ok(());
+        }
+        self.kept.failures = Failures::default();
+        self.put()
     }
 }
 
-fn text(
-    identity: &Identity,
-    settled: &SettledRecords,
-    written: WriterStamp,
-    last: &[Line],
-) -> serde_json::Result<Vec<u8>> {
-    let mut text = content::text(identity, settled)?;
+fn text(identity: &Identity, kept: &Kept, written: WriterStamp, last: &[Line]) -> serde_json::Result<Vec<u8>> {
+    let mut text = content::text(identity, kept)?;
     content::add(&mut text, &Line::Written(written))?;
     for line in last {
         content::add(&mut text, line)?;

@@ -96,7 +96,7 @@ pub(super) trait OfObject: Sized {
     type Found: Default;
 
     /// Reads the text of the object with this name.
-    fn read(&self, name: &str, text: &str) -> Result<Self::Found, Failure>;
+    fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<Self::Found, Failure>;
 
     /// How many entries the last run may have delivered without recording them.
     fn doubtful(found: &Self::Found) -> u64;
@@ -140,7 +140,7 @@ impl OwnObject {
             runtime,
         };
         // A worker that has lost its shard may put this journal until this run has put it.
-        let tries = if claim == Claim::Named { 1 } else { CONFLICTS };
+        let tries = if claim.is_of_user() { 1 } else { CONFLICTS };
         for _ in 0..tries {
             let (etag, found) = own.found(journal, claim, console)?;
             own.etag = etag;
@@ -173,9 +173,9 @@ impl OwnObject {
         let Some((etag, text)) = get()? else {
             return Ok((None, J::Found::default()));
         };
-        let found = journal.read(name, &String::from_utf8_lossy(&text));
+        let found = journal.read(name, &String::from_utf8_lossy(&text), claim, console);
         let found = claim.accepted(found, console)?;
-        if claim == Claim::Named && J::doubtful(&found) > 0 {
+        if claim.is_of_user() && J::doubtful(&found) > 0 {
             console.info(&format!(
                 "the last run with {name} has not ended by itself: watching it for {} s",
                 WATCHED.as_secs()

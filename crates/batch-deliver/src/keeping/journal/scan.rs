@@ -1,5 +1,6 @@
 //! The journal of a delivery whose records are the items of a table: where its scan is continued.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::super::failures::{Failed, Failures};
 use super::super::location::Location;
-use super::content::WriterStamp;
+use super::content::{self, Unreadable, WriterStamp};
 use super::file::{locked, replaced};
 #[cfg(feature = "s3")]
 use super::owned::{OfObject, OwnObject};
@@ -47,6 +49,9 @@ struct ScanLine {
     /// Items that it settled behind the position, if it has ended.
     #[serde(default)]
     again: u64,
+    /// What all runs have not delivered before the position, and no run of the whole has reported.
+    #[serde(default, skip_serializing_if = "Failures::is_empty")]
+    failures: Failures,
     /// Which run has written it, in an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     written: Option<WriterStamp>,
@@ -57,25 +62,25 @@ struct ScanLine {
 pub(crate) struct ScanFound {
     pub(crate) position: Option<Value>,
     pub(crate) items: u64,
+    pub(crate) failures: Failures,
     /// How many items the last run may have delivered behind the position.
     pub(crate) doubtful: u64,
 }
 
 impl ScanFound {
     /// Reads the text of the journal with this name, for this delivery.
-    fn read(name: &str, text: &str, identity: &Identity) -> Result<Self, Failure> {
+    fn read(name: &str, text: &str, identity: &Identity, claim: Claim, console: &Console) -> Result<Self, Failure> {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let before: ScanLine = serde_json::from_str(text).map_err(|_| {
-            Failure::WrongUse(format!(
+        let before: ScanLine = content::first_line(text).map_err(|unreadable| match unreadable {
+            Unreadable::Foreign => Failure::WrongUse(format!(
                 "{name} is no journal of a table that is read: name another one"
-            ))
+            )),
+            unreadable => unreadable.of_journal(name),
         })?;
-        if let Some(difference) = identity.difference(&before.identity, None) {
-            return Err(Failure::WrongUse(format!(
-                "{name} is the journal of another run: {difference}. To start over, remove {name}"
-            )));
+        for difference in identity.differences(&before.identity, None, &mut BTreeMap::new()) {
+            difference.accept(name, claim, console)?;
         }
         Ok(Self {
             doubtful: if before.has_ended {
@@ -85,6 +90,7 @@ impl ScanFound {
             },
             position: before.position,
             items: before.items,
+            failures: before.failures,
         })
     }
 
@@ -96,6 +102,7 @@ impl ScanFound {
             items: self.items,
             has_ended: false,
             again: 0,
+            failures: self.failures.clone(),
             written: None,
         }
     }
@@ -109,8 +116,8 @@ struct OfScan<'a>(&'a Identity);
 impl OfObject for OfScan<'_> {
     type Found = ScanFound;
 
-    fn read(&self, name: &str, text: &str) -> Result<ScanFound, Failure> {
-        ScanFound::read(name, text, self.0)
+    fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<ScanFound, Failure> {
+        ScanFound::read(name, text, self.0, claim, console)
     }
 
     fn doubtful(found: &ScanFound) -> u64 {
@@ -118,11 +125,18 @@ impl OfObject for OfScan<'_> {
     }
 
     fn text(&self, found: &ScanFound, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&ScanLine {
+        text(&ScanLine {
             written: Some(written),
             ..found.content(self.0.clone())
         })
     }
+}
+
+/// The journal with this content.
+fn text(content: &ScanLine) -> serde_json::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    content::add(&mut text, content)?;
+    Ok(text)
 }
 
 impl ScanState {
@@ -160,20 +174,18 @@ impl ScanState {
         console: &Console,
     ) -> Result<(Self, ScanFound), Failure> {
         let name = path.display().to_string();
-        let mut text = String::new();
-        let mut old = locked(path)?;
-        old.read_to_string(&mut text)
+        let mut found = Vec::new();
+        let (mut old, path) = locked(path)?;
+        old.read_to_end(&mut found)
             .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
-        let found = claim.accepted(ScanFound::read(&name, &text, &identity), console)?;
+        let found = ScanFound::read(&name, &String::from_utf8_lossy(&found), &identity, claim, console);
+        let found = claim.accepted(found, console)?;
         let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
-        let written = serde_json::to_vec(&content).map_err(|error| unwritable(error.into()))?;
-        let file = replaced(path, &written).map_err(unwritable)?;
+        let written = text(&content).map_err(|error| unwritable(error.into()))?;
+        let file = replaced(&path, &written).map_err(unwritable)?;
         drop(old);
-        let storage = ScanStorage::File {
-            path: path.to_owned(),
-            file,
-        };
+        let storage = ScanStorage::File { path, file };
         Ok((Self { content, storage }, found))
     }
 
@@ -190,14 +202,28 @@ impl ScanState {
         self.store()
     }
 
+    /// This is in the journal with the next position that is behind it.
+    pub(super) fn fail(&mut self, failed: &Failed) {
+        self.content.failures.add(failed);
+    }
+
+    /// Records that the user was told of all failures.
+    pub(super) fn reported(&mut self) -> io::Result<()> {
+        if self.content.failures.is_empty() {
+            return Ok(());
+        }
+        self.content.failures = Failures::default();
+        self.store()
+    }
+
     fn store(&mut self) -> io::Result<()> {
         let content = &mut self.content;
         match &mut self.storage {
-            ScanStorage::File { path, file } => *file = replaced(path, &serde_json::to_vec(content)?)?,
+            ScanStorage::File { path, file } => *file = replaced(path, &text(content)?)?,
             #[cfg(feature = "s3")]
             ScanStorage::Object(object) => object.put(|written| {
                 content.written = Some(written);
-                serde_json::to_vec(content)
+                text(content)
             })?,
         }
         Ok(())

@@ -3,12 +3,13 @@
 #[cfg(feature = "distributed")]
 use std::fs;
 
+use super::super::failures::Failures;
 use super::super::location::Location;
-use super::Identity;
-use super::content::{Claim, EarlierRun};
+use super::content::EarlierRun;
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
+use super::{Claim, Identity};
 #[cfg(all(feature = "distributed", feature = "s3"))]
 use crate::connection;
 use crate::connection::Connection;
@@ -21,6 +22,8 @@ use crate::source::SettledRecords;
 pub(crate) struct State {
     pub(super) storage: JournalStorage,
     pub(crate) settled: SettledRecords,
+    /// What earlier runs have not delivered, and no run of the whole has reported.
+    pub(crate) failures: Failures,
     /// How many entries the last run may have sent without recording them.
     pub(crate) doubtful: u64,
 }
@@ -57,10 +60,11 @@ impl State {
                 return Err(location.without_s3());
             }
         };
-        let EarlierRun { settled, doubtful } = found;
+        let EarlierRun { kept, doubtful } = found;
         Ok(Self {
             storage,
-            settled,
+            settled: kept.settled,
+            failures: kept.failures,
             doubtful,
         })
     }

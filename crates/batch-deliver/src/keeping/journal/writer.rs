@@ -1,5 +1,6 @@
 //! Writes the journal in a thread beside the delivery.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -12,13 +13,14 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
+use super::super::failures::Failed;
 use super::super::location::Location;
 use super::file::JournalFile;
 #[cfg(feature = "s3")]
 use super::object::JournalObject;
 use super::state::JournalStorage;
 use super::{ScanState, State, Stopped, scan};
-use crate::source::SettledRecords;
+use crate::source::{ReadSoFar, SettledRecords};
 
 /// Bytes after which the journal is compacted.
 const LONG: u64 = 4 << 20;
@@ -46,9 +48,39 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Receives the numbers of settled records, and writes them without delay.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    sender: Mutex<Option<SyncSender<u64>>>,
-    writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
+    sender: Mutex<Option<SyncSender<Settled>>>,
+    writer: Mutex<Option<JoinHandle<io::Result<Written>>>>,
+    /// What it has written, after the end.
+    written: Mutex<Option<Written>>,
     ending: Arc<Ending>,
+    read_so_far: ReadSoFar,
+}
+
+/// A record that is settled.
+#[derive(Debug)]
+enum Settled {
+    /// It needs nothing more.
+    Done(u64),
+    /// It was not delivered.
+    Failed(Box<Failed>),
+}
+
+impl Settled {
+    fn number(&self) -> u64 {
+        match self {
+            Self::Done(number) => *number,
+            Self::Failed(failed) => failed.number,
+        }
+    }
+}
+
+/// A journal to which all is written.
+#[derive(Debug)]
+enum Written {
+    File(JournalFile),
+    #[cfg(feature = "s3")]
+    Object(Box<JournalObject>),
+    Scan(ScanState),
 }
 
 /// How the run ends.
@@ -81,29 +113,20 @@ impl Journal {
 
     /// Continues a journal. If it can no longer be written, the delivery is cancelled.
     pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
-        let (sender, receiver) = sync_channel(match &state.storage {
+        let most = match &state.storage {
             JournalStorage::File(_) => NUMBERS,
             #[cfg(feature = "s3")]
             JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
-        });
-        let ending = Arc::new(Ending::default());
-        let ends = Arc::clone(&ending);
-        let writer = thread::spawn(move || {
-            let written = match state.storage {
-                JournalStorage::File(file) => write(file, &receiver, &ends),
+        };
+        let read_so_far = ReadSoFar::default();
+        let read = read_so_far.clone();
+        Self::of_writer(most, cancellation, read_so_far, move |receiver, ending| {
+            Ok(match state.storage {
+                JournalStorage::File(file) => Written::File(write(file, receiver, &read, ending)?),
                 #[cfg(feature = "s3")]
-                JournalStorage::Object(object) => put(*object, &receiver, &ends),
-            };
-            if written.is_err() {
-                cancellation.cancel();
-            }
-            written
-        });
-        Self {
-            sender: Mutex::new(Some(sender)),
-            writer: Mutex::new(Some(writer)),
-            ending,
-        }
+                JournalStorage::Object(object) => Written::Object(Box::new(put(*object, receiver, &read, ending)?)),
+            })
+        })
     }
 
     /// Continues the journal of a scan, which `position` tells after so many items. `kept` has the number of the first items that
@@ -114,11 +137,26 @@ impl Journal {
         kept: watch::Sender<u64>,
         cancellation: CancellationToken,
     ) -> Self {
-        let (sender, receiver) = sync_channel(NUMBERS_OF_SCAN);
+        Self::of_writer(
+            NUMBERS_OF_SCAN,
+            cancellation,
+            ReadSoFar::default(),
+            move |receiver, ending| keep(state, receiver, position, &kept, ending).map(Written::Scan),
+        )
+    }
+
+    /// One in whose channel so many records can wait.
+    fn of_writer(
+        most: usize,
+        cancellation: CancellationToken,
+        read_so_far: ReadSoFar,
+        write: impl FnOnce(&Receiver<Settled>, &Ending) -> io::Result<Written> + Send + 'static,
+    ) -> Self {
+        let (sender, receiver) = sync_channel(most);
         let ending = Arc::new(Ending::default());
         let ends = Arc::clone(&ending);
         let writer = thread::spawn(move || {
-            let written = keep(state, &receiver, position, &kept, &ends);
+            let written = write(&receiver, &ends);
             if written.is_err() {
                 cancellation.cancel();
             }
@@ -127,19 +165,35 @@ impl Journal {
         Self {
             sender: Mutex::new(Some(sender)),
             writer: Mutex::new(Some(writer)),
+            written: Mutex::default(),
             ending,
+            read_so_far,
         }
+    }
+
+    /// What is read of the inputs, by which the next run recognizes them.
+    pub(crate) fn read_so_far(&self) -> ReadSoFar {
+        self.read_so_far.clone()
     }
 
     /// The record with this number is settled. Waits if many are.
     pub(crate) fn settle(&self, number: u64) {
+        self.send(Settled::Done(number));
+    }
+
+    /// The record is settled, and was not delivered. Waits if many are.
+    pub(crate) fn fail(&self, failed: Failed) {
+        self.send(Settled::Failed(Box::new(failed)));
+    }
+
+    fn send(&self, settled: Settled) {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         // If the writer has ended, the delivery is being cancelled.
-        if let Some(Err(TrySendError::Full(number))) = sender.as_ref().map(|sender| sender.try_send(number)) {
+        if let Some(Err(TrySendError::Full(settled))) = sender.as_ref().map(|sender| sender.try_send(settled)) {
             let waiting = sender.clone();
             drop(sender);
             // A put may be without an answer for minutes. Other tasks of this thread send heartbeats and receive signals meanwhile.
-            let _ = block_in_place(|| waiting.map(|sender| sender.send(number)));
+            let _ = block_in_place(|| waiting.map(|sender| sender.send(settled)));
         }
     }
 
@@ -157,48 +211,67 @@ impl Journal {
     pub(crate) fn close(&self) -> io::Result<()> {
         drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        writer.map_or(Ok(()), |writer| {
-            writer
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
-        })
+        let Some(writer) = writer else { return Ok(()) };
+        let written = writer
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))?;
+        *self.written() = Some(written);
+        Ok(())
+    }
+
+    /// Writes, after the end, that the user was told of all that was not delivered: the next run does not tell it again. Blocks.
+    pub(crate) fn reported(&self) -> io::Result<()> {
+        match &mut *self.written() {
+            None => Ok(()),
+            Some(Written::File(file)) => file.reported(),
+            #[cfg(feature = "s3")]
+            Some(Written::Object(object)) => object.reported(),
+            Some(Written::Scan(state)) => state.reported(),
+        }
+    }
+
+    fn written(&self) -> MutexGuard<'_, Option<Written>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Writes numbers until the channel is closed. Numbers that arrive during a write are written together.
-fn write(mut file: JournalFile, receiver: &Receiver<u64>, ending: &Ending) -> io::Result<()> {
+/// Writes records until the channel is closed. Those that arrive during a write are written together.
+fn write(
+    mut file: JournalFile,
+    receiver: &Receiver<Settled>,
+    read: &ReadSoFar,
+    ending: &Ending,
+) -> io::Result<JournalFile> {
     while let Ok(first) = receiver.recv() {
-        let mut numbers: Vec<u64> = std::iter::once(first)
-            .chain(receiver.try_iter().take(NUMBERS - 1))
-            .collect();
-        numbers.sort_unstable();
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for number in numbers {
-            match runs.last_mut() {
-                Some((_, last)) if *last + 1 == number => *last = number,
-                _ => runs.push((number, number)),
+        let (mut settled, mut failed) = (SettledRecords::default(), Vec::new());
+        for next in std::iter::once(first).chain(receiver.try_iter().take(NUMBERS - 1)) {
+            match next {
+                Settled::Done(number) => settled.add(number, number),
+                Settled::Failed(one) => failed.push(*one),
             }
         }
-        file.add(&runs)?;
+        // The records are within what was read by now.
+        file.add(settled, failed, read.changes())?;
         if file.written > LONG {
             file.compact()?;
         }
     }
-    if ending.is_open() {
-        Ok(())
-    } else {
-        file.end(*ending.stopped())
+    // Also of inputs in which nothing was left to do.
+    file.add(SettledRecords::default(), Vec::new(), read.changes())?;
+    if !ending.is_open() {
+        file.end(*ending.stopped())?;
     }
+    Ok(file)
 }
 
 /// Writes where the scan is continued until the channel is closed.
 fn keep(
     mut state: ScanState,
-    receiver: &Receiver<u64>,
+    receiver: &Receiver<Settled>,
     position: impl Fn(u64) -> serde_json::Result<(Value, u64)>,
     kept: &watch::Sender<u64>,
     ending: &Ending,
-) -> io::Result<()> {
+) -> io::Result<ScanState> {
     let (every, most, is_shown) = match &state.storage {
         scan::ScanStorage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
         // A put shows other runs that this one is alive.
@@ -206,6 +279,8 @@ fn keep(
         scan::ScanStorage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
     };
     let mut settled = SettledRecords::default();
+    // Those behind the position are read again, and may be delivered then.
+    let mut failed = BTreeMap::new();
     let (mut written, mut before) = (0, 0);
     loop {
         let due = Instant::now() + every;
@@ -213,7 +288,12 @@ fn keep(
         while is_open && numbers < most {
             numbers += 1;
             match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(number) => settled.add(number, number),
+                Ok(next) => {
+                    settled.add(next.number(), next.number());
+                    if let Settled::Failed(one) = next {
+                        failed.insert(one.number, *one);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => is_open = false,
             }
@@ -222,35 +302,56 @@ fn keep(
         let until = first.map_or(0, |(_, last)| last + 1);
         if until > written || is_shown || !is_open {
             let (place, items) = position(until)?;
+            let behind = failed.split_off(&items);
+            failed.values().for_each(|one| state.fail(one));
+            failed = behind;
             state.write(place, items - before)?;
             (written, before) = (until, items);
             kept.send_replace(until);
         }
         if !is_open {
-            // A stop in the middle of a page leaves items that are settled and are read again.
-            return if ending.is_open() {
-                Ok(())
-            } else {
-                state.end(settled.len() - before)
-            };
+            if !ending.is_open() {
+                // A stop in the middle of a page leaves items that are settled and are read again.
+                state.end(settled.len() - before)?;
+            }
+            return Ok(state);
         }
     }
 }
 
 /// Puts the journal until the channel is closed.
 #[cfg(feature = "s3")]
-fn put(mut object: JournalObject, receiver: &Receiver<u64>, ending: &Ending) -> io::Result<()> {
+fn put(
+    mut object: JournalObject,
+    receiver: &Receiver<Settled>,
+    read: &ReadSoFar,
+    ending: &Ending,
+) -> io::Result<JournalObject> {
     loop {
         let due = Instant::now() + EVERY;
+        let mut is_open = true;
         for _ in 0..NUMBERS_OF_OBJECT {
             match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(number) => object.settle(number),
+                Ok(Settled::Done(number)) => object.settle(number),
+                Ok(Settled::Failed(failed)) => object.fail(&failed),
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) if ending.is_open() => return object.put(),
-                Err(RecvTimeoutError::Disconnected) => return object.end(*ending.stopped()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    is_open = false;
+                    break;
+                }
             }
         }
-        object.put()?;
+        object.note(read.changes());
+        if is_open {
+            object.put()?;
+            continue;
+        }
+        if ending.is_open() {
+            object.put()?;
+        } else {
+            object.end(*ending.stopped())?;
+        }
+        return Ok(object);
     }
 }
 
@@ -283,6 +384,7 @@ mod tests {
                 journal.leave_open();
             }
             journal.close().unwrap();
+            drop(journal);
             assert_eq!(open(&path, identity).doubtful > 0, is_left_open);
         }
     }
@@ -295,7 +397,9 @@ mod tests {
         let journal = Arc::new(Journal {
             sender: Mutex::new(Some(sender)),
             writer: Mutex::default(),
+            written: Mutex::default(),
             ending: Arc::default(),
+            read_so_far: ReadSoFar::default(),
         });
         let (begun, has_begun) = sync_channel(1);
         for first in [0, 10] {
@@ -310,8 +414,8 @@ mod tests {
         let (sent, has_sent) = sync_channel(1);
         runtime.spawn(async move { sent.send(()) });
         let heard = has_sent.recv_timeout(Duration::from_mins(1));
-        let written: Vec<u64> = (0..4).filter_map(|_| receiver.recv().ok()).collect();
-        assert_eq!((heard, written.len()), (Ok(()), 4));
+        let written = (0..4).filter_map(|_| receiver.recv().ok()).count();
+        assert_eq!((heard, written), (Ok(()), 4));
     }
 
     proptest! {
@@ -323,6 +427,7 @@ mod tests {
             let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
             numbers[..count].iter().for_each(|number| journal.settle(*number));
             journal.close().unwrap();
+            drop(journal);
             let state = open(&path, identity);
             for (index, number) in numbers.iter().enumerate() {
                 prop_assert_eq!(state.settled.contains(*number), index < count);

@@ -1,0 +1,264 @@
+//! What a journal knows of its load, and what it carries from one run to the next.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::UNIX_EPOCH;
+
+use aws_batch_simulator::Capacity;
+use serde_json::{Value, json};
+
+use crate::program::{Folder, Run, interrupt, items};
+use crate::served::Served;
+
+/// Starts it with progress every few milliseconds, and waits until so many are delivered.
+fn begun(folder: &Folder, arguments: &str, delivered: u64) -> Child {
+    let mut command = folder.command(&format!(
+        "{arguments} --json --every 5ms --concurrency 2 --resume state"
+    ));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let output = BufReader::new(child.stdout.as_mut().unwrap());
+    for line in output.lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["figures"]["delivered"].as_u64() >= Some(delivered) {
+            break;
+        }
+    }
+    child
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A journal of a load of which nothing is left to do.
+fn loaded(served: &Served, more: &str) -> (Folder, String) {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..50));
+    let load = format!("load --table items --resume state a.jsonl {more}");
+    folder
+        .run(&format!("{load} {}", served.arguments()))
+        .expect(0, "50 delivered");
+    (folder, load)
+}
+
+/// Items, the second of which is too large for any table.
+fn with_a_large_one() -> String {
+    let large = json!({"id": 1_000_000, "text": "x".repeat(500_000)});
+    format!("{}{large}\n{}", items([0]), items(1..2_000))
+}
+
+#[test]
+fn what_a_killed_run_gave_up_is_named_by_the_run_that_ends_and_by_no_later_one() {
+    for letters in ["", "--dead-letter dead"] {
+        let (folder, served) = (Folder::new(), Served::new(1_000.0));
+        folder.write("a.jsonl", with_a_large_one());
+        let load = format!("load --table items {} {letters} a.jsonl", served.arguments());
+        kill(begun(&folder, &load, 200));
+        kill(begun(&folder, &load, 100));
+        served.table.set_capacity(Capacity::unlimited());
+        let load = format!("{load} --resume state");
+        let last = folder.run(&load);
+        last.expect(1, "earlier runs gave up 1 entry").expect(1, "a.jsonl:2: ");
+        let is_only_in_input = last.stderr.contains("and only in the input: a.jsonl: 2");
+        assert_eq!(is_only_in_input, letters.is_empty(), "{}", last.stderr);
+        assert_eq!(served.ids(), (0..2_000).collect::<Vec<_>>());
+        let next = folder.run(&load);
+        next.expect(0, "0 delivered");
+        assert!(!next.stderr.contains("a.jsonl:2"), "{}", next.stderr);
+    }
+}
+
+#[test]
+fn a_bad_line_that_a_killed_run_kept_is_named_by_the_run_that_ends() {
+    let (folder, served) = (Folder::new(), Served::new(1_000.0));
+    folder.write("a.jsonl", format!("{}oops\n{}", items([0]), items(1..2_000)));
+    let load = format!(
+        "load --table items {} --dead-letter dead --keep-going 1 a.jsonl",
+        served.arguments()
+    );
+    kill(begun(&folder, &load, 200));
+    served.table.set_capacity(Capacity::unlimited());
+    let load = format!("{load} --resume state");
+    folder
+        .run(&load)
+        .expect(1, "earlier runs skipped 1 bad line")
+        .expect(1, "a.jsonl:2: ");
+    folder.run(&load).expect(0, "0 delivered");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_an_interrupted_run_gave_up_counts_for_the_run_that_ends() {
+    let (folder, served) = (Folder::new(), Served::new(1_000.0));
+    folder.write("a.jsonl", with_a_large_one());
+    let load = format!("load --table items {} a.jsonl", served.arguments());
+    let child = begun(&folder, &load, 200);
+    interrupt(&child);
+    Run::from(child.wait_with_output().unwrap()).expect(130, "a.jsonl:2: ");
+    served.table.set_capacity(Capacity::unlimited());
+    let run = folder.run(&format!("{load} --resume state --json"));
+    run.expect(1, "a.jsonl:2: ");
+    assert_eq!(run.report()["earlier_runs"]["undelivered"], 1);
+}
+
+#[test]
+fn the_failures_of_a_killed_copy_count_for_the_run_that_ends() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..3_000));
+    let at = served.arguments();
+    folder
+        .run(&format!("load --table items {at} a.jsonl"))
+        .expect(0, "3,000 delivered");
+    let copies = &served.copies;
+    copies.poison(|item| item["id"]["N"] == "7");
+    copies.set_capacity(Capacity::per_second(1_000.0).burst(100.0));
+    let copy = format!("copy --from items --to copy {at} --dead-letter dead");
+    let child = begun(&folder, &copy, 2_000);
+    kill(child);
+    copies.set_capacity(Capacity::unlimited());
+    let has_met_it = folder.path("dead").exists() && !folder.read("dead").is_empty();
+    let run = folder.run(&format!("{copy} --resume state"));
+    run.expect(1, "");
+    println!("met before the kill: {has_met_it}: {}", run.stderr);
+    folder.run(&format!("{copy} --resume state")).expect(0, "0 delivered");
+}
+
+#[test]
+fn a_journal_of_another_endpoint_is_refused_with_both_named() {
+    let (one, other) = (Served::new(1e6), Served::new(1e6));
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..50));
+    folder.write("a.txt", "1\n2\n");
+    for (service, command) in [
+        ("DYNAMODB", "load --table items --resume state a.jsonl"),
+        ("SQS", "send --queue q --resume sent a.txt"),
+        ("DYNAMODB", "copy --from items --to copy --resume copied --overwrite"),
+        ("DYNAMODB", "delete --table items --all --yes --resume deleted"),
+    ] {
+        let run = |command: &str, served: &Served| {
+            let mut command = folder.command(command);
+            let variable = format!("AWS_ENDPOINT_URL_{service}");
+            Run::from(command.env(variable, served.endpoint()).output().unwrap())
+        };
+        run(command, &one).expect(0, "");
+        let refused = run(command, &other);
+        refused
+            .expect(2, &format!("was {}, and is {}", one.endpoint(), other.endpoint()))
+            .expect(2, "--trust-journal");
+        run(&format!("{command} --trust-journal"), &other).expect(0, "0 delivered");
+    }
+}
+
+#[test]
+fn a_journal_of_a_table_that_was_made_anew_is_refused() {
+    for key in ["", "--key id:N"] {
+        let served = Served::new(1e6);
+        let (folder, load) = loaded(&served, key);
+        let load = format!("{load} {}", served.arguments());
+        folder.run(&load).expect(0, "0 delivered");
+        served.create_again();
+        folder
+            .run(&load)
+            .expect(2, "it is another one, or was made anew")
+            .expect(2, "--trust-journal");
+    }
+}
+
+#[test]
+fn a_journal_of_another_key_is_refused() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..50));
+    let load = "load --simulate 1000000 --table items --resume state a.jsonl --key";
+    folder.run(&format!("{load} id:N")).expect(0, "50 delivered");
+    let refused = folder.run(&format!("{load} name:S"));
+    refused.expect(2, "the key was id:N, and is name:S: to continue, give it as before");
+    assert!(!refused.stderr.contains("--trust-journal"), "{}", refused.stderr);
+}
+
+/// As `cp -p` and a file that is written over in place.
+#[test]
+fn an_input_of_the_same_size_and_time_with_another_content_is_refused() {
+    let served = Served::new(1e6);
+    let (folder, load) = loaded(&served, "");
+    let load = format!("{load} {}", served.arguments());
+    let path = folder.path("a.jsonl");
+    let modified = path.metadata().unwrap().modified().unwrap();
+    folder.write("a.jsonl", items(50..100));
+    let write_again = |text: String| {
+        fs::write(&path, text).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(modified)
+            .unwrap();
+    };
+    let text = items(0..50);
+    write_again(text.replace("item 33", "ITEM 33"));
+    assert!(modified > UNIX_EPOCH);
+    folder
+        .run(&load)
+        .expect(2, "a.jsonl has another content than what was read of it")
+        .expect(2, "--trust-journal");
+    folder
+        .run(&format!("{load} --trust-journal"))
+        .expect(0, "a.jsonl has another content than what was read of it");
+    write_again(text);
+    folder.run(&load).expect(2, "a.jsonl has another content");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_journal_is_one_file_under_all_of_its_names() {
+    use std::os::unix::fs::symlink;
+
+    let (folder, served) = (Folder::new(), Served::new(400.0));
+    folder.write("a.jsonl", items(0..2_000));
+    fs::create_dir(folder.path("elsewhere")).unwrap();
+    symlink("elsewhere/target", folder.path("state")).unwrap();
+    let load = format!("load --table items {} a.jsonl", served.arguments());
+    let first = begun(&folder, &load, 50);
+    assert!(folder.path("state").symlink_metadata().unwrap().is_symlink());
+    for name in ["state", "elsewhere/target"] {
+        folder
+            .run(&format!("{load} --resume {name}"))
+            .expect(2, "in use by another load");
+    }
+    kill(first);
+    fs::hard_link(folder.path("elsewhere/target"), folder.path("other")).unwrap();
+    for name in ["state", "other"] {
+        folder
+            .run(&format!("{load} --resume {name}"))
+            .expect(2, "has 2 names (hard links)");
+    }
+    fs::remove_file(folder.path("other")).unwrap();
+    served.table.set_capacity(Capacity::unlimited());
+    folder
+        .run(&format!("{load} --resume elsewhere/target"))
+        .expect(0, "are settled by earlier runs");
+    assert_eq!(served.ids().len(), 2_000);
+}
+
+#[test]
+fn a_journal_that_is_damaged_or_of_an_older_version_is_refused() {
+    let served = Served::new(1e6);
+    let (folder, load) = loaded(&served, "");
+    let load = format!("{load} {}", served.arguments());
+    let text = fs::read(folder.path("state")).unwrap();
+    let digit = text.iter().position(|byte| byte.is_ascii_digit()).unwrap();
+    for at in [digit, text.len() / 2, text.len() - 3] {
+        let mut damaged = text.clone();
+        damaged[at] ^= 0x40;
+        folder.write("state", &damaged);
+        folder.run(&load).expect(2, "state is damaged");
+    }
+    folder.write(
+        "state",
+        "{\"batch_deliver\":2,\"program\":\"0.1.0\",\"inputs\":[],\"unsure\":4}\n",
+    );
+    folder.run(&load).expect(2, "state is the journal of an older version");
+    folder.write("state", "anything\n");
+    folder.run(&load).expect(2, "state is no journal of this program");
+}
