@@ -21,6 +21,7 @@ mod values;
 
 use std::env;
 use std::ffi::OsStr;
+use std::io::{self, Write, stdout};
 use std::process;
 
 use clap::{Parser, Subcommand};
@@ -77,7 +78,15 @@ impl Arguments {
             console::print("For more information, try '--help'.");
             process::exit(error.exit_code());
         }
-        error.exit()
+        // Help, or the version.
+        let printed = error.print().and_then(|()| stdout().flush());
+        process::exit(match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                console::print(&format!("error: the standard output cannot be written: {error}"));
+                1
+            }
+            _ => error.exit_code(),
+        })
     }
 }
 

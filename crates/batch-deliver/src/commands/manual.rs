@@ -29,7 +29,7 @@ pub(super) fn help(command: Option<&str>) -> Result<Outcome, Failure> {
     let arguments = [Some(PROGRAM), command, Some("--help")].into_iter().flatten();
     // Help counts as an error of the arguments, which does not end the program by itself.
     match program.try_get_matches_from(arguments) {
-        Err(help) => written(help.print()),
+        Err(help) => written(help.print().and_then(|()| stdout().flush())),
         Ok(_) => Ok(Outcome::Delivered),
     }
 }

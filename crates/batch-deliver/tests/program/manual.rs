@@ -149,3 +149,23 @@ fn a_page_of_a_command_that_does_not_exist_names_those_that_do() {
         .run("man lod")
         .expect(2, "name one of load, update, delete, send");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_printed_is_an_error() {
+    let folder = Folder::new();
+    for arguments in [
+        "--help",
+        "--version",
+        "load --help",
+        "help",
+        "help load",
+        "man",
+        "completions bash",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let run = folder.command(arguments).stdout(full).output().unwrap();
+        crate::program::Run::from(run).expect(1, "the standard output cannot be written: No space left on device");
+    }
+    folder.run("--help").expect(0, "");
+}
