@@ -16,6 +16,7 @@
 //! | `sink/` | a destination of each service, and the delivery to it by the library |
 //! | `format/` | how the bytes of an input become entries, or have a flaw |
 //! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own; the items of a table |
+//! | `output/` | which file, pipe or device the name of an output leads to, and whether it still does in the end |
 //! | `connection/`, `console/`, `stop`, `outcome` | what all of them use: credentials, region, endpoints and lookups, the output, signals, and the exit code |
 //!
 //! Each imports only what is below it in this table: see `tests/imports.rs`.
@@ -31,6 +32,7 @@ pub mod fuzzing;
 mod job;
 mod keeping;
 mod outcome;
+mod output;
 mod progress;
 mod sink;
 mod source;

@@ -9,10 +9,11 @@ use circles::{circle, graph};
 use source::modules;
 
 /// The files and folders of the crate, each of which imports only those before it.
-const FROM_THE_BOTTOM: [&str; 14] = [
+const FROM_THE_BOTTOM: [&str; 15] = [
     "outcome",
     "console",
     "stop",
+    "output",
     "connection",
     "source",
     "format",

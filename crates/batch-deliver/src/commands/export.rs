@@ -1,6 +1,5 @@
 //! Writes the items of a table to a file.
 
-use std::path::Path;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -15,6 +14,7 @@ use crate::console::{Console, counted, grouped, lossy_words, print_warnings, rat
 use crate::format::{ItemFormat, named_as_rows};
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
+use crate::output::is_standard;
 use crate::sink::LineWriter;
 use crate::source::{ScanFigures, ScannedItems, unread};
 use crate::stop::Stop;
@@ -25,7 +25,7 @@ const WRITTEN: usize = 256 << 10;
 /// Writes the items.
 pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
-    let is_standard = matches!(&arguments.file, Location::File(path) if path == Path::new("-"));
+    let is_standard = matches!(&arguments.file, Location::File(path) if is_standard(path));
     if is_standard && console.is_json() {
         let words = "the items and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         return estimate.print(&console, "nothing was exported");
     }
     let lines = match &arguments.file {
-        Location::File(_) if is_standard => LineWriter::standard(),
+        Location::File(_) if is_standard => LineWriter::standard()?,
         Location::File(path) => LineWriter::file(path)?,
         #[cfg(feature = "s3")]
         Location::Object { bucket, key } => LineWriter::object(bucket, key, &connection).await?,

@@ -8,12 +8,14 @@ use crate::arguments::{Cutting, ToPlan};
 use crate::console::{self, counted, grouped, size};
 use crate::format::{TableFormat, refusal};
 use crate::outcome::{Failure, Outcome};
+use crate::output::check_standard;
 use crate::sink;
 use crate::source::{Input, described, named};
 use crate::worker::{InputVersion, Planned, interleaved, planned_segments};
 
 /// Writes the shards of the inputs to the standard output.
 pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
+    check_standard()?;
     if let Some(table) = &arguments.from_table {
         return of_table(table, &arguments).await;
     }

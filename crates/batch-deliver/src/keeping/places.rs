@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::location::Location;
-use super::{dead_letter, journal};
+use super::dead_letter;
 use crate::outcome::Failure;
 use crate::source::{Input, names};
 
@@ -46,7 +46,6 @@ impl Places {
         files.extend(self.failed.clone().map(|path| (path, "the file of failed conditions")));
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
-            files.push((with(&resolved(path), journal::NEW), "the file of a new journal"));
         }
         let inputs = inputs
             .iter()
@@ -163,7 +162,6 @@ mod tests {
                 "state",
                 "is an input and the file of dead letters: name another one",
             ),
-            ("dead", "a", "a.new is an input and the file of a new journal"),
             (
                 "same",
                 "sub/../same",

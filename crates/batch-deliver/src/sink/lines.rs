@@ -3,9 +3,9 @@
 #[cfg(feature = "s3")]
 mod object;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -16,12 +16,10 @@ use self::object::Upload;
 #[cfg(feature = "s3")]
 use crate::connection::Connection;
 use crate::outcome::Failure;
+use crate::output::{OutputKind, Temporary, check_standard};
 
 /// Bytes that are written together: as many as a part of an object has at least.
 const TOGETHER: usize = 8 << 20;
-
-/// The suffix of a file that is not complete.
-const NEW: &str = ".new";
 
 /// Where lines are written, packed as the name says.
 pub(crate) struct LineWriter {
@@ -40,43 +38,52 @@ enum Packing {
 
 enum Place {
     Standard,
-    File {
-        path: PathBuf,
-        file: File,
-    },
+    /// A pipe or a device.
+    Direct(File),
+    /// A file beside that which it replaces, and the metadata of that one if it is there.
+    File(Temporary, Option<Metadata>),
     #[cfg(feature = "s3")]
     Object(Box<Upload>),
 }
 
 impl LineWriter {
-    /// To the standard output.
-    pub(crate) fn standard() -> Self {
-        Self {
+    /// To the standard output, which must be open.
+    pub(crate) fn standard() -> Result<Self, Failure> {
+        check_standard()?;
+        Ok(Self {
             name: "the standard output".to_owned(),
             packing: Packing::Plain(Vec::new()),
             place: Place::Standard,
             written: 0,
-        }
+        })
     }
 
-    /// To a file, which has another name until it is complete. It replaces a file of its name then.
+    /// To a file, which has another name until it is complete. It replaces a file of its name then, and has its permissions. A pipe or a
+    /// device is written directly.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));
-        if path.is_dir() {
-            return Err(refused(io::ErrorKind::IsADirectory.into()));
-        }
-        Ok(Self {
-            packing: Packing::of(&name).map_err(refused)?,
-            place: Place::File {
-                path: path.to_owned(),
-                file: created(&incomplete(path)).map_err(|error| match error {
-                    TryLockError::WouldBlock => {
+        let packing = Packing::of(&name).map_err(refused)?;
+        let place = match OutputKind::of(path).map_err(refused)? {
+            OutputKind::Direct => Place::Direct(OutputKind::open_direct(path).map_err(refused)?),
+            OutputKind::File(path) => {
+                let old = fs::metadata(&path).ok();
+                if old.is_some() {
+                    // A file that may not be written is not to be replaced either.
+                    File::options().write(true).open(&path).map_err(refused)?;
+                }
+                let temporary = Temporary::beside(&path).map_err(|error| match error.kind() {
+                    io::ErrorKind::WouldBlock => {
                         Failure::InUse(format!("{name} is being written by another run: name another file"))
                     }
-                    TryLockError::Error(error) => refused(error),
-                })?,
-            },
+                    _ => refused(error),
+                })?;
+                Place::File(temporary, old)
+            }
+        };
+        Ok(Self {
+            packing,
+            place,
             written: 0,
             name,
         })
@@ -120,11 +127,11 @@ impl LineWriter {
         self.put(packed, false).await
     }
 
-    /// How many bytes are written together. The standard output may have a reader that waits.
+    /// How many bytes are written together. The standard output and a pipe may have a reader that waits.
     fn together(&self) -> usize {
         match self.place {
-            Place::Standard => 1,
-            Place::File { .. } => TOGETHER,
+            Place::Standard | Place::Direct(_) => 1,
+            Place::File(..) => TOGETHER,
             #[cfg(feature = "s3")]
             Place::Object(_) => TOGETHER,
         }
@@ -153,10 +160,8 @@ impl LineWriter {
     )]
     pub(crate) async fn abandon(self) {
         match self.place {
-            Place::Standard => {}
-            Place::File { path, .. } => {
-                let _ = fs::remove_file(incomplete(&path));
-            }
+            // A file beside another one is removed when it is dropped.
+            Place::Standard | Place::Direct(_) | Place::File(..) => {}
             #[cfg(feature = "s3")]
             Place::Object(upload) => upload.abandon().await,
         }
@@ -174,13 +179,14 @@ impl LineWriter {
                 output.write_all(&packed)?;
                 output.flush()
             }),
-            Place::File { path, file } => block_in_place(|| {
-                file.write_all(&packed)?;
+            Place::Direct(file) => block_in_place(|| file.write_all(&packed)),
+            Place::File(temporary, old) => block_in_place(|| {
+                temporary.file().write_all(&packed)?;
                 if is_last {
-                    file.sync_all()?;
-                    fs::rename(incomplete(path), path)?;
+                    temporary.replace(old.as_ref())
+                } else {
+                    Ok(())
                 }
-                Ok(())
             }),
             #[cfg(feature = "s3")]
             Place::Object(upload) => upload.put(packed, is_last).await,
@@ -238,37 +244,6 @@ impl Packing {
     }
 }
 
-/// Creates a file that its owner alone can read, or empties one that a killed run has left. Only this process writes it.
-fn created(path: &Path) -> Result<File, TryLockError> {
-    let mut options = File::options();
-    options.create(true).write(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(TryLockError::Error)?;
-    match file.try_lock() {
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-        locked => locked?,
-    }
-    // Another run may have completed or removed this file before it was locked.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-        let here = file.metadata().map_err(TryLockError::Error)?;
-        if fs::metadata(path).ok().map(identity) != Some(identity(here)) {
-            return Err(TryLockError::WouldBlock);
-        }
-    }
-    file.set_len(0).map_err(TryLockError::Error)?;
-    Ok(file)
-}
-
-fn incomplete(path: &Path) -> PathBuf {
-    let mut name = path.to_owned().into_os_string();
-    name.push(NEW);
-    name.into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,11 +252,6 @@ mod tests {
     async fn a_file_is_of_one_run_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("items.jsonl");
-        fs::write(
-            incomplete(&path),
-            "left by a run that was killed, and longer than what comes\n",
-        )
-        .unwrap();
         let mut lines = LineWriter::file(&path).unwrap();
         lines.write(b"{}\n").await.unwrap();
         let refused = LineWriter::file(&path).err().unwrap().to_string();
@@ -304,6 +274,6 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let failure = lines.finish().await.unwrap_err().to_string();
         assert!(failure.contains("items.jsonl cannot be written"), "{failure}");
-        assert!(!incomplete(&path).exists());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     }
 }

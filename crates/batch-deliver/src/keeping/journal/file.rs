@@ -10,10 +10,8 @@ use super::content::{self, EarlierRun, Kept, Line};
 use super::{Claim, Identity, Stopped};
 use crate::console::Console;
 use crate::outcome::Failure;
+use crate::output::Temporary;
 use crate::source::{Beginning, SettledRecords};
-
-/// The suffix of a new journal, which replaces the old one.
-pub(crate) const NEW: &str = ".new";
 
 /// A file to which lines are appended.
 #[derive(Debug)]
@@ -121,19 +119,11 @@ fn made(path: &Path, identity: &Identity, kept: &Kept) -> io::Result<File> {
 
 /// Replaces the file by one with this content, which is locked. Without the sync, a loss of power could leave an empty file with its name.
 pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
-    let mut temporary = path.to_owned().into_os_string();
-    temporary.push(NEW);
-    let mut options = OpenOptions::new();
-    options.create(true).write(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&temporary)?;
     // The file is locked before it is renamed, so it is never without a lock.
-    file.try_lock()?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)?;
-    Ok(file)
+    let temporary = Temporary::beside(path)?;
+    temporary.file().write_all(content)?;
+    temporary.replace(None)?;
+    Ok(temporary.into_file())
 }
 
 /// Opens or creates the file with this name, and locks it for this process. Also returns the path to which symbolic links lead: the file

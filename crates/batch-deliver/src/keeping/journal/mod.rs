@@ -15,7 +15,6 @@ mod writer;
 pub(crate) use self::claim::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
-pub(super) use self::file::NEW;
 pub(crate) use self::identity::{Identity, Stopped};
 pub(crate) use self::scan::{ScanFound, ScanState};
 pub(crate) use self::state::State;
