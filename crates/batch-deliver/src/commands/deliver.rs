@@ -1,6 +1,7 @@
 //! A delivery from the inputs to the summary, as all delivering commands have it.
 
 use std::env;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::task;
@@ -13,6 +14,7 @@ use crate::console::{Console, grouped, print_warnings};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
+use crate::output::FileIdentity;
 use crate::progress::Summary;
 #[cfg(feature = "s3")]
 use crate::sink;
@@ -44,6 +46,7 @@ pub(super) async fn deliver_after<T: Target>(
     }
     let inputs = shard(&job, common, inputs)?;
     job.console.info(&format!("reading {}", described(&inputs)));
+    Places::check_inputs(&inputs)?;
     if common.dry_run {
         return task::block_in_place(|| job.dry_run(inputs));
     }
@@ -61,8 +64,14 @@ pub(super) async fn deliver_after<T: Target>(
         let endpoint = connection::endpoint_of(&job.connection.config().await?, "S3");
         job.settings.push((sink::ENDPOINT_OF_INPUTS, endpoint));
     }
-    let dead_letter = dead_letter(&places, &job).await?;
-    let failed = job.failed.as_deref().map(FailedConditions::open).transpose()?;
+    let pipes: Vec<_> = inputs
+        .iter()
+        .filter_map(Input::identity)
+        .filter_map(|(identity, is_pipe)| is_pipe.then_some(identity))
+        .collect();
+    let dead_letter = dead_letter(&places, &job, &pipes).await?;
+    let open = |path: &PathBuf| FailedConditions::open(path, &pipes);
+    let failed = job.failed.as_ref().map(open).transpose()?;
     let stop = Stop::default();
     let (journal, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
@@ -101,11 +110,15 @@ fn shard<T: Target>(job: &Job<T>, common: &Common, inputs: Vec<Input>) -> Result
 }
 
 /// The place of dead letters, if one is requested.
-async fn dead_letter<T: Target>(places: &Places, job: &Job<T>) -> Result<Option<DeadLetter>, Failure> {
+async fn dead_letter<T: Target>(
+    places: &Places,
+    job: &Job<T>,
+    pipes: &[FileIdentity],
+) -> Result<Option<DeadLetter>, Failure> {
     let Some(location) = &places.dead_letter else {
         return Ok(None);
     };
-    let dead_letter = DeadLetter::open(location, &job.connection).await?;
+    let dead_letter = DeadLetter::open(location, &job.connection, pipes).await?;
     if dead_letter.has_earlier_letters() {
         job.console
             .info(&format!("{location} has dead letters of earlier runs, and keeps them"));

@@ -1,5 +1,7 @@
 //! Writes the messages of a queue to a file.
 
+use std::path::Path;
+
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -12,6 +14,7 @@ use crate::connection::Connection;
 use crate::console::{counted, grouped, print_warnings, time};
 use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
+use crate::output::is_standard;
 use crate::sink::Drain;
 use crate::stop::Stop;
 
@@ -19,7 +22,7 @@ use crate::stop::Stop;
 pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
-    let is_standard = arguments.file == "-";
+    let is_standard = is_standard(Path::new(&arguments.file));
     if is_standard && console.is_json() {
         let words = "the messages and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
@@ -47,7 +50,10 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     let (watch, watched) = oneshot::channel();
     let draining = drain.run(&mut lines, |progress| drop(watch.send(progress)));
     let telling = tell(watched, "written", &console, arguments.output.every());
-    let (drained, told) = beside(draining, telling, &stop).await;
+    let (mut drained, told) = beside(draining, telling, &stop).await;
+    if let Err(error) = lines.check() {
+        drained.failure.get_or_insert(format!("{to}: {error}"));
+    }
     let (from, elapsed) = (arguments.queue.to_string(), started.elapsed());
     console.info(&format!(
         "{} of {from} written to {to} in {}",

@@ -55,7 +55,7 @@ impl FromTable<'_> {
         self.console.info(&format!("reading {}", self.reads.table));
         print_warnings(self.console.clone());
         let dead_letter = match &self.places.dead_letter {
-            Some(location) => Some(DeadLetter::open(location, &self.connection).await?),
+            Some(location) => Some(DeadLetter::open(location, &self.connection, &[]).await?),
             None => None,
         };
         let stop = Stop::default();

@@ -13,6 +13,7 @@ use crate::arguments::ToSpool;
 use crate::console::{Console, escaped, grouped, size, time};
 use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
+use crate::output::is_standard;
 use crate::sink::SafeLines;
 use crate::source::Spool;
 use crate::stop::Stop;
@@ -26,7 +27,7 @@ pub(super) fn run(arguments: &ToSpool) -> Result<Outcome, Failure> {
     let Some(to) = &arguments.to else {
         return block_in_place(|| shown(&arguments.folder, &console));
     };
-    if to == "-" && console.is_json() {
+    if is_standard(Path::new(to)) && console.is_json() {
         let words = "the entries and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
     }
@@ -62,6 +63,7 @@ fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Resul
     let mut lines = MovedLines::open(to)?;
     let mut moved = Moved::default();
     let ended = moved.all(&mut spool, &mut lines, to, stop);
+    let ended = ended.and_then(|()| lines.check().map_err(|error| Failure::Failed(format!("{to}: {error}"))));
     // The causes are nowhere else any more.
     let outcome = report(arguments, to, console, stop, moved);
     ended?;
@@ -166,7 +168,11 @@ fn report(
 ) -> Result<Outcome, Failure> {
     let (from, place) = (
         arguments.folder.display(),
-        if to == "-" { "the standard output" } else { to },
+        if is_standard(Path::new(to)) {
+            "the standard output"
+        } else {
+            to
+        },
     );
     console.info(&format!("{} moved from {from} to {place}", counted(entries)));
     let mut causes: Vec<_> = causes.into_iter().collect();

@@ -3,8 +3,15 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use serde::de::IgnoredAny;
+
+use crate::output::{FileIdentity, sync_folder_of};
+
+/// Bytes that are read together when the last line is looked for.
+const TAIL: u64 = 64 << 10;
 
 /// A file that grows by whole lines, of one process at a time. Only its owner may read a new one.
 #[derive(Debug)]
@@ -26,10 +33,13 @@ pub(super) struct OpenedFile {
     is_file: bool,
     /// Whether the name of the file is known to be on the disk.
     is_named: AtomicBool,
+    /// What has become of the file, once its name leads to another one.
+    lost: OnceLock<String>,
 }
 
 impl OpenedFile {
-    /// Returns when what was written cannot be lost, and neither can the name of the file, which may be new.
+    /// Returns when what was written cannot be lost, and neither can the name of the file, which may be new. It is an error if the name
+    /// leads to another file now.
     pub(super) fn sync(&self) -> io::Result<()> {
         if self.is_file {
             self.file.sync_data()?;
@@ -38,7 +48,32 @@ impl OpenedFile {
                 self.is_named.store(true, Relaxed);
             }
         }
-        Ok(())
+        self.check_name()
+    }
+
+    /// Checks that the name of the file still leads to it, if it has something. A file that has no name any more is written anew, because what it has may be
+    /// nowhere else.
+    pub(super) fn check_name(&self) -> io::Result<()> {
+        if let Some(words) = self.lost.get() {
+            return Err(io::Error::other(words.as_str()));
+        }
+        if !self.is_file || self.file.metadata()?.len() == 0 || FileIdentity::is_at(&self.file, &self.path)? {
+            return Ok(());
+        }
+        let words = self.lost.get_or_init(|| match restored(&self.file, &self.path) {
+            Ok(Some(path)) => format!(
+                "it was removed while it was written: what it had is in {}",
+                path.display()
+            ),
+            Ok(None) => "it was renamed or replaced while it was written".to_owned(),
+            Err(error) => format!("it was removed while it was written, and cannot be written anew: {error}"),
+        });
+        Err(io::Error::other(words.as_str()))
+    }
+
+    /// What tells it from other files, if it is one on a disk.
+    pub(super) fn identity(&self) -> Option<FileIdentity> {
+        FileIdentity::of(&self.file.metadata().ok()?).filter(|_| self.is_file)
     }
 
     /// Writes behind all that is in it.
@@ -61,6 +96,7 @@ impl OpenedFile {
 }
 
 impl Appended {
+    /// Opens a file, which may end in the middle of a line.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         // On Windows, what is opened to be appended to alone cannot be truncated.
@@ -70,28 +106,19 @@ impl Appended {
         let is_new = !path.exists();
         // A pipe that is open to be read as well never ends for its writer when its reader does.
         let is_read = path.metadata().map_or(true, |found| found.is_file());
-        let mut file = options.read(is_read).open(path)?;
+        let file = options.read(is_read).open(path)?;
         let is_file = file.metadata()?.is_file();
         // Two loads would truncate each other's lines. A device such as /dev/null may be shared.
         if is_file {
             file.try_lock()?;
         }
-        let mut length = file.metadata()?.len();
-        if is_file && length > 0 {
-            let mut last = [0];
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-            if last != *b"\n" {
-                // A load may have been killed while it wrote the last line, which becomes a line of its own. The file was read to its end.
-                file.write_all(b"\n")?;
-                length += 1;
-            }
-        }
+        let length = file.metadata()?.len();
         let opened = OpenedFile {
             path: path.to_owned(),
             file,
             is_file,
             is_named: AtomicBool::new(false),
+            lost: OnceLock::new(),
         };
         Ok(Self {
             opened: Arc::new(opened),
@@ -99,6 +126,58 @@ impl Appended {
             before: length,
             is_new,
         })
+    }
+
+    /// Opens a file that is not written, and may be of another process.
+    pub(super) fn read_only(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let opened = OpenedFile {
+            path: path.to_owned(),
+            file,
+            is_file: true,
+            is_named: AtomicBool::new(true),
+            lost: OnceLock::new(),
+        };
+        Ok(Self {
+            opened: Arc::new(opened),
+            length,
+            before: length,
+            is_new: false,
+        })
+    }
+
+    /// Opens a file of lines of JSON. What a run that was killed, or a loss of power, has left of a last line is removed: its source still
+    /// has it. Another last line that has no end gets one.
+    pub(super) fn open_json_lines(path: &Path) -> io::Result<Self> {
+        let mut file = Self::open(path)?;
+        let last = file.last_line()?;
+        // Some file systems grow a file before what was written to it is on the disk: it ends in zeros then.
+        let end = last.iter().rposition(|byte| *byte != 0).map_or(0, |end| end + 1);
+        let text = &last[..end];
+        let is_cut_off =
+            text.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(text).is_err_and(|error| error.is_eof());
+        let kept = if is_cut_off { 0 } else { end };
+        if kept < last.len() {
+            file.cut(file.length - (last.len() - kept) as u64)?;
+        }
+        file.end_line()?;
+        Ok(file)
+    }
+
+    /// Makes it a file that only its owner can read.
+    pub(super) fn for_its_owner_alone(self) -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = self.opened.file.metadata()?.permissions().mode();
+            if self.opened.is_file && mode & 0o077 != 0 {
+                self.opened
+                    .file
+                    .set_permissions(fs::Permissions::from_mode(mode & 0o700))?;
+            }
+        }
+        Ok(self)
     }
 
     /// The file, for syncs beside its writes.
@@ -143,34 +222,62 @@ impl Appended {
         let _ = self.opened.file.set_len(length);
     }
 
-    /// Removes the last cause if it has no entry, because a load was killed between the two writes. If there are more of them, the
-    /// entries of others were moved away.
-    pub(super) fn remove_last_without(&mut self, entries: &Self) -> io::Result<()> {
-        let (entries, _) = entries.lines(0)?;
-        let (causes, length) = self.lines(entries)?;
-        if causes == entries + 1 {
-            self.length = length;
-            self.opened.file.set_len(length)?;
-        }
+    /// Removes what stands behind these bytes, and it is an error if that is not possible.
+    pub(super) fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.opened.file.set_len(length)?;
+        self.length = length;
         Ok(())
     }
 
-    /// The number of lines, and how many bytes the first ones of them have.
-    fn lines(&self, first: u64) -> io::Result<(u64, u64)> {
-        let (mut lines, mut bytes) = (0, 0);
-        let Some(mut reader) = self.opened.reread()? else {
-            return Ok((lines, bytes));
-        };
-        loop {
-            let length = reader.skip_until(b'\n')? as u64;
-            if length == 0 {
-                return Ok((lines, bytes));
-            }
-            if lines < first {
-                bytes += length;
-            }
-            lines += 1;
+    /// Ends the last line, if it has no end.
+    pub(super) fn end_line(&mut self) -> io::Result<()> {
+        if self.last_line()?.is_empty() {
+            Ok(())
+        } else {
+            self.append(b"\n")
         }
+    }
+
+    /// What stands behind the last line end.
+    fn last_line(&self) -> io::Result<Vec<u8>> {
+        let mut begin = if self.opened.is_file { self.length } else { 0 };
+        let mut last = Vec::new();
+        while begin > 0 {
+            let length = begin.min(TAIL);
+            begin -= length;
+            let piece = self.read(begin, length)?;
+            if let Some(end) = memchr::memrchr(b'\n', &piece) {
+                return Ok([&piece[end + 1..], &last].concat());
+            }
+            last = [piece, last].concat();
+        }
+        Ok(last)
+    }
+
+    /// These bytes, or as many of them as there are.
+    pub(super) fn read(&self, begin: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        let mut file = &self.opened.file;
+        file.seek(SeekFrom::Start(begin))?;
+        let mut read = Vec::new();
+        file.take(bytes).read_to_end(&mut read)?;
+        Ok(read)
+    }
+
+    /// Bytes of the lines to the last one that ends so.
+    pub(super) fn length_of_lines(&self, ends: impl Fn(&[u8]) -> bool) -> io::Result<u64> {
+        let (mut length, mut read) = (0, 0);
+        let Some(mut reader) = self.opened.reread()? else {
+            return Ok(length);
+        };
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            read += line.len() as u64;
+            if ends(&line) {
+                length = read;
+            }
+            line.clear();
+        }
+        Ok(length)
     }
 
     /// What this finds in the first line in which it finds something.
@@ -187,26 +294,111 @@ impl Appended {
     }
 
     pub(super) fn remove_if_new_and_empty(&self) {
-        if self.is_new && self.length == 0 {
+        let opened = &self.opened;
+        if self.is_new && self.length == 0 && FileIdentity::is_at(&opened.file, &opened.path).unwrap_or(false) {
             let _ = fs::remove_file(&self.opened.path);
         }
     }
 }
 
-/// The name of a new file is in its folder. A folder that may not be read, or on a file system that syncs none, is no error.
+/// Writes a file without a name anew, under the name that it had or one like it, and returns that. Returns nothing if it has another name.
 #[cfg(unix)]
-fn sync_folder_of(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) else {
-        return Ok(());
-    };
-    match folder.sync_all() {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        synced => synced,
+fn restored(file: &File, path: &Path) -> io::Result<Option<PathBuf>> {
+    use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+    let metadata = file.metadata()?;
+    if metadata.nlink() > 0 {
+        return Ok(None);
     }
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true).mode(metadata.mode() & 0o777);
+    let mut number = 0;
+    let (mut new, name) = loop {
+        let mut name = path.to_owned().into_os_string();
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
+        match options.open(&name) {
+            Ok(new) => break (new, PathBuf::from(name)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    // It may be written meanwhile, so its position stays.
+    let (mut piece, mut read) = (vec![0; 64 << 10], 0);
+    loop {
+        let length = file.read_at(&mut piece, read)?;
+        if length == 0 {
+            break;
+        }
+        new.write_all(&piece[..length])?;
+        read += length as u64;
+    }
+    new.sync_all()?;
+    sync_folder_of(&name)?;
+    Ok(Some(name))
 }
 
 #[cfg(not(unix))]
-fn sync_folder_of(_: &Path) -> io::Result<()> {
-    Ok(())
+fn restored(_: &File, _: &Path) -> io::Result<Option<PathBuf>> {
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_line_that_was_cut_off_nothing_stays_and_of_another_one_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        for (text, expected) in [
+            ("", ""),
+            ("{}\n", "{}\n"),
+            ("{}", "{}\n"),
+            ("{}\n{\"body\":\"a", "{}\n"),
+            ("{\"body\":\"a", ""),
+            ("{}\n\0\0\0", "{}\n"),
+            ("{}\n{\"body\":\"a\0\0", "{}\n"),
+            ("{}\n{\"a\":1}\0\0", "{}\n{\"a\":1}\n"),
+            ("{}\nno JSON", "{}\nno JSON\n"),
+            ("{}\n{no JSON", "{}\n{no JSON\n"),
+        ] {
+            fs::write(&path, text).unwrap();
+            Appended::open_json_lines(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), expected, "{text:?}");
+        }
+        let long = format!("{{}}\n{{\"a\":\"{}", "x".repeat(200_000));
+        fs::write(&path, long).unwrap();
+        Appended::open_json_lines(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_removed_is_written_anew_and_one_that_was_renamed_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        for is_taken in [false, true] {
+            let mut file = Appended::open(&path).unwrap();
+            file.write(b"first").unwrap();
+            file.opened().sync().unwrap();
+            fs::remove_file(&path).unwrap();
+            if is_taken {
+                fs::write(&path, "mine").unwrap();
+            }
+            file.write(b"second").unwrap();
+            let error = file.opened().sync().unwrap_err().to_string();
+            let name = if is_taken { "lines.1" } else { "lines" };
+            assert!(error.contains("was removed") && error.ends_with(name), "{error}");
+            let restored = fs::read_to_string(folder.path().join(name)).unwrap();
+            assert_eq!(restored, "first\nsecond\n");
+            fs::remove_file(&path).unwrap();
+        }
+        let mut file = Appended::open(&path).unwrap();
+        file.write(b"first").unwrap();
+        fs::rename(&path, folder.path().join("other")).unwrap();
+        let error = file.opened().sync().unwrap_err().to_string();
+        assert!(error.contains("was renamed or replaced"), "{error}");
+        assert!(!path.exists());
+    }
 }

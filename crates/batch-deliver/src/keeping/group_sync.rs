@@ -1,5 +1,6 @@
 //! Makes what was written durable, with one sync for many writes.
 
+use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,13 +8,10 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use super::appended::OpenedFile;
-
-/// Syncs files that are written by others. What is written during a sync waits for the next one, which serves all that wait.
-#[derive(Debug)]
+/// Syncs what others have written. What is written during a sync waits for the next one, which serves all that wait.
 pub(super) struct GroupSync {
-    /// In the order in which they are synced.
-    files: Vec<Arc<OpenedFile>>,
+    /// Syncs all that was written before the call.
+    sync: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
     written: AtomicU64,
     /// How many writes are on the disk.
     synced: Mutex<u64>,
@@ -29,9 +27,9 @@ pub(crate) struct Unsynced {
 }
 
 impl GroupSync {
-    pub(super) fn new(files: Vec<Arc<OpenedFile>>) -> Self {
+    pub(super) fn new(sync: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self {
-            files,
+            sync: Box::new(sync),
             written: AtomicU64::new(0),
             synced: Mutex::new(0),
             error: OnceLock::new(),
@@ -51,6 +49,14 @@ impl GroupSync {
     }
 }
 
+impl fmt::Debug for GroupSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupSync")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Unsynced {
     /// Returns when it is on the disk.
     pub(super) async fn synced(self) -> io::Result<()> {
@@ -64,7 +70,7 @@ impl Unsynced {
         }
         let until = group.written.load(Ordering::Acquire);
         let syncing = Arc::clone(&group);
-        let sync = move || syncing.files.iter().try_for_each(|file| file.sync());
+        let sync = move || (syncing.sync)();
         match spawn_blocking(sync).await.map_err(io::Error::other).flatten() {
             Ok(()) => {
                 *synced = until;
@@ -92,7 +98,8 @@ mod tests {
     async fn one_sync_serves_all_that_wait() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = Appended::open(&folder.path().join("lines")).unwrap();
-        let group = Arc::new(GroupSync::new(vec![Arc::clone(file.opened())]));
+        let opened = Arc::clone(file.opened());
+        let group = Arc::new(GroupSync::new(move || opened.sync()));
         let mut writes = Vec::new();
         for _ in 0..5 {
             file.write(b"line").unwrap();
@@ -115,7 +122,8 @@ mod tests {
     async fn what_is_no_file_needs_no_sync_and_may_be_shared() {
         let _another = Appended::open(Path::new("/dev/null")).unwrap();
         let mut file = Appended::open(Path::new("/dev/null")).unwrap();
-        let group = Arc::new(GroupSync::new(vec![Arc::clone(file.opened())]));
+        let opened = Arc::clone(file.opened());
+        let group = Arc::new(GroupSync::new(move || opened.sync()));
         file.write(b"line").unwrap();
         group.written().synced().await.unwrap();
     }

@@ -7,6 +7,7 @@ mod dead_letter;
 mod entries;
 mod failed_conditions;
 mod failures;
+mod fed_back;
 mod group_sync;
 mod handed_back;
 mod journal;

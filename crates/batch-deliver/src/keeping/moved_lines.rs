@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::appended::Appended;
 use crate::outcome::Failure;
+use crate::output::{check_standard, is_standard};
 use crate::sink::{SafeLines, packing};
 use crate::source::SCHEME;
 
@@ -21,13 +22,14 @@ enum Place {
 impl MovedLines {
     /// The file of this name, or the standard output for `-`.
     pub(crate) fn open(name: &str) -> Result<Self, Failure> {
-        if name == "-" {
+        if is_standard(Path::new(name)) {
+            check_standard()?;
             return Ok(Self(Place::Standard));
         }
         if let Some(words) = refusal(name) {
             return Err(Failure::WrongUse(format!("{name} cannot be written: {words}")));
         }
-        let opened = Appended::open(Path::new(name)).map_err(|error| {
+        let opened = Appended::open_json_lines(Path::new(name)).map_err(|error| {
             Failure::WrongUse(match error.kind() {
                 io::ErrorKind::WouldBlock => format!("{name} is in use by another run: name another file"),
                 _ => format!("{name} cannot be written: {error}"),
@@ -37,6 +39,14 @@ impl MovedLines {
             let safe = file.length();
             Self(Place::File(file, safe))
         })
+    }
+
+    /// Checks that the lines are in the end where they were written.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match &self.0 {
+            Place::File(file, _) => file.opened().check_name(),
+            Place::Standard => Ok(()),
+        }
     }
 }
 

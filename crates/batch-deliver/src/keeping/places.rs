@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::location::Location;
 use super::dead_letter;
+use super::location::Location;
 use crate::outcome::Failure;
-use crate::source::{Input, names};
+use crate::output::{FileIdentity, standard_files};
+use crate::source::{Input, STANDARD_INPUT, names};
 
 /// Objects as they are put below the prefix of dead letters.
 const LETTERS: [&str; 2] = [
@@ -30,7 +31,7 @@ impl Places {
         let mut files: Vec<(PathBuf, &str)> = Vec::new();
         if let Some(Location::File(path)) = &self.dead_letter {
             files.push((path.clone(), "the file of dead letters"));
-            files.push((with(path, dead_letter::CAUSES), "the file of causes"));
+            files.push((dead_letter::causes_of(path), "the file of causes"));
             let bad = with(path, dead_letter::BAD);
             for input in inputs.iter().filter_map(Input::path) {
                 if is_numbered(&resolved(input), &resolved(&bad)) {
@@ -40,29 +41,59 @@ impl Places {
                     )));
                 }
             }
-            files.push((with(&bad, dead_letter::CAUSES), "the file of reasons"));
+            files.push((dead_letter::causes_of(&bad), "the file of reasons"));
+            let further = (2..).map(|number| with(&bad, &format!(".{number}")));
+            files.extend(
+                further
+                    .take_while(|path| path.exists())
+                    .map(|path| (path, "a file of bad lines")),
+            );
             files.push((bad, "the file of bad lines"));
         }
         files.extend(self.failed.clone().map(|path| (path, "the file of failed conditions")));
         if let Some(Location::File(path)) = &self.resume {
             files.push((path.clone(), "the journal"));
         }
-        let inputs = inputs
-            .iter()
-            .filter_map(Input::path)
-            .map(|path| (path.to_owned(), "an input"));
-        let mut known: Vec<(PathBuf, &str)> = inputs.map(|(path, what)| (resolved(&path), what)).collect();
-        for (path, what) in files {
-            let place = resolved(&path);
-            if let Some((_, other)) = known.iter().find(|(known, _)| *known == place) {
-                let path = path.display();
+        let mut known: Vec<KnownFile> = Vec::new();
+        for input in inputs {
+            // A pipe or a device is not written.
+            let identity = input.identity().filter(|(_, is_pipe)| !is_pipe);
+            known.push(KnownFile {
+                place: input.path().map(resolved),
+                identity: identity.map(|(identity, _)| identity),
+                name: input.name.clone(),
+                what: "an input",
+            });
+        }
+        for (identity, name) in standard_files() {
+            if let Some(input) = known.iter().find(|input| input.identity == Some(identity)) {
                 return Err(Failure::WrongUse(format!(
-                    "{path} is {other} and {what}: name another one"
+                    "{name} is the same file as {}, which is an input: redirect it to another one",
+                    input.name()
                 )));
             }
-            known.push((place, what));
+        }
+        for (path, what) in files {
+            let file = KnownFile {
+                place: Some(resolved(&path)),
+                identity: FileIdentity::at(&path),
+                name: path.display().to_string(),
+                what,
+            };
+            if let Some(other) = known.iter().find(|other| other.is(&file)) {
+                return Err(Failure::WrongUse(file.refused(other)));
+            }
+            known.push(file);
         }
         Ok(())
+    }
+
+    /// Checks that inputs that are dead letters of earlier runs are whole.
+    pub(crate) fn check_inputs(inputs: &[Input]) -> Result<(), Failure> {
+        inputs
+            .iter()
+            .filter_map(Input::path)
+            .try_for_each(dead_letter::check_is_whole)
     }
 
     /// The objects that are written, with their option and its value.
@@ -99,6 +130,41 @@ impl Places {
             return Err(Failure::WrongUse(words));
         }
         Ok(())
+    }
+}
+
+/// A file that is read or written.
+struct KnownFile {
+    /// The canonical path, unless it was opened by others.
+    place: Option<PathBuf>,
+    /// What tells it from others, if it is there.
+    identity: Option<FileIdentity>,
+    name: String,
+    what: &'static str,
+}
+
+impl KnownFile {
+    /// Whether both are the same file, of which a hard link is another name.
+    fn is(&self, other: &Self) -> bool {
+        self.place.is_some() && self.place == other.place || self.identity.is_some() && self.identity == other.identity
+    }
+
+    /// Why it cannot be written for another purpose than the other one.
+    fn refused(&self, other: &Self) -> String {
+        let (name, what) = (&self.name, self.what);
+        if self.place == other.place {
+            return format!("{name} is {} and {what}: name another one", other.what);
+        }
+        let (of_other, its) = (other.name(), other.what);
+        format!("{name} is {what}, and the same file as {of_other}, which is {its}: name another one")
+    }
+
+    /// Its name, for people.
+    fn name(&self) -> &str {
+        match self.name.as_str() {
+            STANDARD_INPUT => "the standard input",
+            name => name,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) struct FileIdentity {
 
 impl FileIdentity {
     /// Not every system tells it.
+    #[cfg_attr(unix, expect(clippy::unnecessary_wraps, reason = "this system tells it"))]
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         #[cfg(unix)]
         {

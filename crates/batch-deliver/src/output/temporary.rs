@@ -56,16 +56,21 @@ impl Temporary {
         &self.file
     }
 
-    /// Syncs the file and gives it the name of the other one, and its permissions if there is one. Then it checks that this name leads to
-    /// the file. A file that cannot be replaced gets its content.
-    pub(crate) fn replace(&self, old: Option<&Metadata>) -> io::Result<()> {
+    /// Replaces the other file, if there is one, and takes over its owner, as far as this process may, and its permissions.
+    pub(crate) fn replace_alike(&self) -> io::Result<()> {
+        if let Ok(old) = fs::metadata(&self.target) {
+            take_permissions(&self.file, &old)?;
+        }
+        self.replace()
+    }
+
+    /// Syncs the file and gives it the name of the other one. Then it checks that this name leads to the file. Another file that cannot be
+    /// replaced gets its content.
+    pub(crate) fn replace(&self) -> io::Result<()> {
         let Self { file, name, target } = self;
         if !FileIdentity::is_at(file, &name.path)? {
             let words = format!("{} was removed or replaced while it was written", name.path.display());
             return Err(io::Error::other(words));
-        }
-        if let Some(old) = old {
-            take_permissions(file, old)?;
         }
         file.sync_all()?;
         match fs::rename(&name.path, target) {
@@ -173,7 +178,7 @@ fn is_temporary(entry: &fs::DirEntry, target: &Path) -> bool {
     is_named && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
-/// Gives the file the owner, as far as this process may, and the permissions of another one.
+/// Gives the file the owner and the permissions of another one.
 #[cfg(unix)]
 fn take_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -219,7 +224,7 @@ mod tests {
         }
         let temporary = Temporary::beside(&target).unwrap();
         temporary.file().write_all(b"whole").unwrap();
-        temporary.replace(None).unwrap();
+        temporary.replace().unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "whole");
         let mut expected = kept.map(str::to_owned).to_vec();
         expected.push("out".to_owned());
@@ -253,7 +258,7 @@ mod tests {
             fs::remove_file(&own).unwrap();
             fs::write(&own, "mine").unwrap();
             if is_replaced {
-                temporary.replace(None).unwrap_err();
+                temporary.replace().unwrap_err();
             } else {
                 drop(temporary);
             }

@@ -3,7 +3,7 @@
 #[cfg(feature = "s3")]
 mod object;
 
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::io::{self, Write, stdout};
 use std::path::Path;
 
@@ -40,8 +40,8 @@ enum Place {
     Standard,
     /// A pipe or a device.
     Direct(File),
-    /// A file beside that which it replaces, and the metadata of that one if it is there.
-    File(Temporary, Option<Metadata>),
+    /// A file beside that which it replaces.
+    File(Temporary),
     #[cfg(feature = "s3")]
     Object(Box<Upload>),
 }
@@ -67,8 +67,7 @@ impl LineWriter {
         let place = match OutputKind::of(path).map_err(refused)? {
             OutputKind::Direct => Place::Direct(OutputKind::open_direct(path).map_err(refused)?),
             OutputKind::File(path) => {
-                let old = fs::metadata(&path).ok();
-                if old.is_some() {
+                if path.exists() {
                     // A file that may not be written is not to be replaced either.
                     File::options().write(true).open(&path).map_err(refused)?;
                 }
@@ -78,7 +77,7 @@ impl LineWriter {
                     }
                     _ => refused(error),
                 })?;
-                Place::File(temporary, old)
+                Place::File(temporary)
             }
         };
         Ok(Self {
@@ -131,7 +130,7 @@ impl LineWriter {
     fn together(&self) -> usize {
         match self.place {
             Place::Standard | Place::Direct(_) => 1,
-            Place::File(..) => TOGETHER,
+            Place::File(_) => TOGETHER,
             #[cfg(feature = "s3")]
             Place::Object(_) => TOGETHER,
         }
@@ -161,7 +160,7 @@ impl LineWriter {
     pub(crate) async fn abandon(self) {
         match self.place {
             // A file beside another one is removed when it is dropped.
-            Place::Standard | Place::Direct(_) | Place::File(..) => {}
+            Place::Standard | Place::Direct(_) | Place::File(_) => {}
             #[cfg(feature = "s3")]
             Place::Object(upload) => upload.abandon().await,
         }
@@ -180,13 +179,9 @@ impl LineWriter {
                 output.flush()
             }),
             Place::Direct(file) => block_in_place(|| file.write_all(&packed)),
-            Place::File(temporary, old) => block_in_place(|| {
+            Place::File(temporary) => block_in_place(|| {
                 temporary.file().write_all(&packed)?;
-                if is_last {
-                    temporary.replace(old.as_ref())
-                } else {
-                    Ok(())
-                }
+                if is_last { temporary.replace_alike() } else { Ok(()) }
             }),
             #[cfg(feature = "s3")]
             Place::Object(upload) => upload.put(packed, is_last).await,
@@ -246,6 +241,8 @@ impl Packing {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[tokio::test(flavor = "multi_thread")]

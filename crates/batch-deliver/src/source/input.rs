@@ -1,6 +1,6 @@
 //! One input: where it is stored, and how it is opened.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, stdin};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ use super::read_so_far::{Beginning, ReadSoFar};
 use super::record::is_of_machine;
 use super::{encoding, export};
 use crate::outcome::Failure;
+use crate::output::FileIdentity;
 
 /// The name of the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -126,6 +127,17 @@ impl Input {
         matches!(self.storage, InputStorage::Object(_))
     }
 
+    /// What tells the file or the pipe from others, and whether it is a pipe.
+    pub(crate) fn identity(&self) -> Option<(FileIdentity, bool)> {
+        let metadata = match &self.storage {
+            InputStorage::File(path) => fs::metadata(path).ok()?,
+            InputStorage::Standard => of_standard_input()?,
+            #[cfg(feature = "s3")]
+            InputStorage::Object(_) => return None,
+        };
+        Some((FileIdentity::of(&metadata)?, is_pipe(&metadata)))
+    }
+
     /// A part of the input, whose lines are counted from its first one.
     pub(crate) fn part(&self, part: Part) -> Self {
         Self {
@@ -197,6 +209,28 @@ impl Input {
         };
         Ok(Box::new(counters.unpacked.of(content)))
     }
+}
+
+#[cfg(unix)]
+fn of_standard_input() -> Option<Metadata> {
+    use std::os::fd::AsFd;
+    let input = stdin().as_fd().try_clone_to_owned().ok()?;
+    File::from(input).metadata().ok()
+}
+
+#[cfg(not(unix))]
+fn of_standard_input() -> Option<Metadata> {
+    None
+}
+
+#[cfg(unix)]
+fn is_pipe(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }
 
 /// Whether the folder of a file exists. Without it, a file system may not be mounted.

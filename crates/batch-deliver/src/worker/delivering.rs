@@ -125,7 +125,7 @@ impl<T: Target> Worker<T> {
             Location::File(_) => place.below(&format!("{name}.jsonl")),
             Location::Object { .. } => place.below(&name),
         };
-        let opened = DeadLetter::open(&place, &self.job.connection).await;
+        let opened = DeadLetter::open(&place, &self.job.connection, &[]).await;
         let opened = opened.map_err(|failure| ShardResult::unopened(DEAD_LETTERS, &failure))?;
         Ok(Some(opened))
     }

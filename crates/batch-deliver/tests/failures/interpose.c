@@ -6,6 +6,8 @@
 //              done, or all of another operation, and the process is killed; power: it is done, the process is killed, and files lose
 //              what was not synced
 // FAIL_KEEPS   what stands in the path of a file that loses nothing: the system may have written it for itself
+// FAIL_SEED    a number by which it is chosen for each file what is left of what was not synced: nothing, all, a part, or a part with
+//              zeros behind it, as file systems leave that grow a file before they write it
 // FAIL_MARK    a file that is created when it happens
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -83,14 +85,34 @@ static void renamed(const char *path, const char *to) {
         if (strcmp(files[number].path, path) == 0) strcpy(files[number].path, to);
 }
 
+static void fill_with_zeros(const char *path, off_t begin, off_t end) {
+    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open64");
+    static const char zeros[4096];
+    int file = real(path, O_WRONLY);
+    if (file < 0) abort();
+    while (begin < end) {
+        size_t count = end - begin < (off_t)sizeof zeros ? (size_t)(end - begin) : sizeof zeros;
+        ssize_t written = pwrite(file, zeros, count, begin);
+        if (written <= 0) abort();
+        begin += written;
+    }
+}
+
 static void cut_power(void) {
-    const char *keeps = getenv("FAIL_KEEPS");
+    const char *keeps = getenv("FAIL_KEEPS"), *seed = getenv("FAIL_SEED");
+    unsigned long random = seed == NULL ? 0 : strtoul(seed, NULL, 10);
     for (int number = 0; number < known; number++) {
         const char *path = files[number].path;
         struct stat found;
         int is_kept = keeps != NULL && keeps[0] != 0 && strstr(path, keeps) != NULL;
         if (path[0] == 0 || is_kept || stat(path, &found) != 0 || found.st_size <= files[number].synced) continue;
-        if (truncate(path, files[number].synced) != 0) abort();
+        off_t synced = files[number].synced, left = synced;
+        random = random * 6364136223846793005UL + 1442695040888963407UL;
+        unsigned kind = seed == NULL ? 0 : random >> 62;
+        if (kind == 1) continue;
+        if (kind > 1) left += (off_t)((found.st_size - synced) * (double)(random >> 32 & 0xffff) / 0xffff);
+        if (kind == 3) fill_with_zeros(path, left, found.st_size);
+        else if (truncate(path, left) != 0) abort();
     }
 }
 

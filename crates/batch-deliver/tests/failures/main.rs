@@ -12,6 +12,7 @@ mod activity;
 #[path = "../program/http.rs"]
 #[expect(dead_code, reason = "other tests serve a bucket")]
 mod http;
+mod letters;
 #[path = "../program/program.rs"]
 #[expect(dead_code, reason = "other tests interrupt it")]
 mod program;

@@ -120,17 +120,28 @@ fn library() -> &'static Path {
 
 /// Runs it in the folder, where the operation with this number fails. Also returns whether there was such an operation.
 pub(crate) fn failing(used: Use, folder: &Folder, served: &Served, number: u32, fails: Fails) -> (bool, Run, bool) {
+    let keeps = if number.is_multiple_of(2) { "" } else { used.journal() };
+    failing_with(used, folder, served, (number, fails), &[("FAIL_KEEPS", keeps)])
+}
+
+/// The same, with further variables of the library.
+pub(crate) fn failing_with(
+    used: Use,
+    folder: &Folder,
+    served: &Served,
+    (number, fails): (u32, Fails),
+    variables: &[(&str, &str)],
+) -> (bool, Run, bool) {
     let marks = tempfile::tempdir().unwrap();
     let mark = marks.path().join("mark");
-    let keeps = if number.is_multiple_of(2) { "" } else { used.journal() };
     let (has_ended, run) = used.run(folder, served, |command| {
         command
             .env("LD_PRELOAD", library())
             .env("FAIL_FOLDER", folder.path("any").parent().unwrap())
             .env("FAIL_AT", number.to_string())
             .env("FAIL_HOW", fails.name())
-            .env("FAIL_KEEPS", keeps)
-            .env("FAIL_MARK", &mark);
+            .env("FAIL_MARK", &mark)
+            .envs(variables.iter().copied());
     });
     (has_ended, run, mark.exists())
 }

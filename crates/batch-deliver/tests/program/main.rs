@@ -34,6 +34,8 @@ mod memory;
 #[cfg(feature = "s3")]
 mod objects;
 #[cfg(unix)]
+mod outputs;
+#[cfg(unix)]
 mod pipes;
 mod program;
 #[cfg(unix)]

@@ -3,6 +3,8 @@
 use aws_batch_simulator::InjectedFault;
 use serde_json::json;
 
+#[cfg(target_os = "linux")]
+use crate::dead_letters::load_fed_back;
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
 
@@ -167,4 +169,18 @@ fn the_items_of_one_partition_key_are_meant() {
     run(&folder, &served, "export", &format!("{third} third.jsonl")).expect(0, "1 item");
     run(&folder, &served, "export", &format!("{third} third.jsonl --dry-run"))
         .expect(0, "1 item of items, counted with");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn failed_conditions_that_come_back_by_a_pipe_end_the_load() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..3));
+    let load = format!("load --table items {}", served.arguments());
+    folder.run(&format!("{load} a.jsonl")).expect(0, "3 delivered");
+    let load = format!("{load} --condition attribute_not_exists(id) --failed kept -");
+    let run = load_fed_back(&folder, &load, &["tail -n +1 -f kept"]);
+    if evaluates_expressions(&run) {
+        run.expect(1, "the input comes from a process that reads this file");
+    }
 }

@@ -8,6 +8,7 @@ use super::files::{FileKind, LetterFiles};
 use super::letter::{Letter, LettersWritten};
 use crate::keeping::group_sync::Unsynced;
 use crate::outcome::Failure;
+use crate::output::FileIdentity;
 
 /// The suffix of the first file, after the name of the file of dead letters. The others have a number behind it.
 pub(crate) const BAD: &str = ".bad";
@@ -16,6 +17,8 @@ pub(crate) const BAD: &str = ".bad";
 #[derive(Debug)]
 pub(crate) struct BadLineFiles {
     path: PathBuf,
+    /// The pipes from which the input comes.
+    pipes: Vec<FileIdentity>,
     open: Mutex<Vec<BadLineFile>>,
 }
 
@@ -27,12 +30,13 @@ struct BadLineFile {
 
 impl BadLineFiles {
     /// Opens the first file beside the file of dead letters with this path.
-    pub(super) fn open(dead_letters: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(dead_letters: &Path, pipes: &[FileIdentity]) -> Result<Self, Failure> {
         let mut path = dead_letters.to_owned().into_os_string();
         path.push(BAD);
-        let first = BadLineFile::open(path.as_ref())?;
+        let first = BadLineFile::open(path.as_ref(), pipes)?;
         Ok(Self {
             path: path.into(),
+            pipes: pipes.to_vec(),
             open: Mutex::new(vec![first]),
         })
     }
@@ -48,7 +52,7 @@ impl BadLineFiles {
             }
             let mut path = self.path.clone().into_os_string();
             path.push(format!(".{}", open.len() + 1));
-            let next = BadLineFile::open(path.as_ref());
+            let next = BadLineFile::open(path.as_ref(), &self.pipes);
             open.push(next.map_err(|failure| io::Error::other(failure.to_string()))?);
         };
         let file = &mut open[index];
@@ -81,8 +85,8 @@ impl BadLineFiles {
 }
 
 impl BadLineFile {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        let files = LetterFiles::open(path)?;
+    fn open(path: &Path, pipes: &[FileIdentity]) -> Result<Self, Failure> {
+        let files = LetterFiles::open(path)?.recognizing(pipes);
         let content = files
             .content()
             .map_err(|error| Failure::WrongUse(format!("{} cannot be read: {error}", path.display())))?;
@@ -117,7 +121,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("dead");
             for run in &runs {
-                let files = BadLineFiles::open(&path).unwrap();
+                let files = BadLineFiles::open(&path, &[]).unwrap();
                 for (header, text) in run {
                     write(&files, headers[*header], Some(text));
                 }
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_has_only_its_place_and_its_reason() {
         let folder = tempfile::tempdir().unwrap();
-        let files = BadLineFiles::open(&folder.path().join("dead")).unwrap();
+        let files = BadLineFiles::open(&folder.path().join("dead"), &[]).unwrap();
         write(&files, None, None);
         write(&files, Some("id,name"), Some("1,\"a\nb"));
         assert_eq!(files.close().letters, 1);
@@ -166,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead.bad");
         fs::write(&path, "mine\n").unwrap();
-        let files = BadLineFiles::open(&folder.path().join("dead")).unwrap();
+        let files = BadLineFiles::open(&folder.path().join("dead"), &[]).unwrap();
         write(&files, None, Some("oops"));
         let written = files.close();
         assert!(written.place.ends_with("dead.bad.2"), "{}", written.place);

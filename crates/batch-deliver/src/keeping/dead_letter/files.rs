@@ -2,24 +2,28 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::letter::{Letter, LettersWritten};
+use super::unit::{WITHIN, cause_of, remove_unfinished};
 use crate::keeping::appended::Appended;
+use crate::keeping::fed_back::FedBack;
 use crate::keeping::group_sync::{GroupSync, Unsynced};
 use crate::outcome::Failure;
+use crate::output::FileIdentity;
 
 /// The suffix of the file of causes, after the name of the file of dead letters.
-pub(crate) const CAUSES: &str = ".causes.jsonl";
+const CAUSES: &str = ".causes.jsonl";
 
 /// A file of entries, and a file of their causes.
 #[derive(Debug)]
 pub(crate) struct LetterFiles {
     path: PathBuf,
-    files: Mutex<Files>,
+    store: Arc<Store>,
     sync: Arc<GroupSync>,
+    fed_back: Option<FedBack>,
 }
 
 /// What stands in a file, as far as it decides what can be added.
@@ -49,53 +53,69 @@ struct Files {
     error: Option<io::Error>,
 }
 
+/// What waits to be stored with others.
+#[derive(Debug)]
+struct Waiting {
+    header: Option<Vec<u8>>,
+    text: Option<Vec<u8>>,
+    cause: Map<String, Value>,
+}
+
+/// The letters of a run, and the files in which they are stored.
+#[derive(Debug)]
+struct Store {
+    waiting: Mutex<Vec<Waiting>>,
+    files: Mutex<Files>,
+}
+
 impl LetterFiles {
-    /// Opens both files, which only their owner may read. Their contents stay.
+    /// Opens both files, which only their owner may read. Their contents stay, without what a run that was killed has left unfinished.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let mut causes = path.to_owned().into_os_string();
-        causes.push(CAUSES);
-        let open = |path: &Path| {
-            let opened = Appended::open(path);
-            opened.map_err(|error| {
-                let path = path.display();
-                match error.kind() {
-                    io::ErrorKind::WouldBlock => Failure::InUse(format!(
-                        "--dead-letter {path} is in use by another load: name another file"
-                    )),
-                    _ => Failure::WrongUse(format!("--dead-letter {path} cannot be written: {error}")),
-                }
-            })
+        let causes = causes_of(path);
+        let refused = |path: &Path, error: io::Error| {
+            let path = path.display();
+            match error.kind() {
+                io::ErrorKind::WouldBlock => Failure::InUse(format!(
+                    "--dead-letter {path} is in use by another load: name another file"
+                )),
+                _ => Failure::WrongUse(format!("--dead-letter {path} cannot be written: {error}")),
+            }
         };
-        let (entries, causes) = (open(path)?, open(Path::new(&causes))?);
-        Ok(Self {
-            path: path.to_owned(),
-            sync: Arc::new(GroupSync::new(
-                [&causes, &entries].map(Appended::opened).map(Arc::clone).into(),
-            )),
+        let open = |path: &Path| {
+            let opened = Appended::open(path).and_then(Appended::for_its_owner_alone);
+            opened.map_err(|error| refused(path, error))
+        };
+        let (mut entries, mut causes) = (open(path)?, open(&causes)?);
+        remove_unfinished(&mut entries, &mut causes)
+            .and_then(|()| entries.end_line())
+            .map_err(|error| refused(path, error))?;
+        let store = Arc::new(Store {
+            waiting: Mutex::default(),
             files: Mutex::new(Files {
                 entries,
                 causes,
                 written: 0,
                 error: None,
             }),
+        });
+        let storing = Arc::clone(&store);
+        Ok(Self {
+            path: path.to_owned(),
+            store,
+            sync: Arc::new(GroupSync::new(move || storing.store_all())),
+            fed_back: None,
         })
     }
 
-    /// The files without a last cause that has no entry, each of which is one line.
-    pub(super) fn with_a_cause_for_each(self) -> Result<Self, Failure> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let Files { entries, causes, .. } = &mut *files;
-        let taken_back = causes.remove_last_without(entries);
-        drop(files);
-        taken_back.map_err(|error| {
-            Failure::WrongUse(format!("--dead-letter {} cannot be read: {error}", self.path.display()))
-        })?;
-        Ok(self)
+    /// The same, which stops when its letters come back by these pipes.
+    pub(super) fn recognizing(self, pipes: &[FileIdentity]) -> Self {
+        let fed_back = FedBack::new(self.store.files().entries.opened(), pipes);
+        Self { fed_back, ..self }
     }
 
     /// What stands in the file, by its first line and the first cause of a line in it.
     pub(super) fn content(&self) -> io::Result<FileKind> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.store.files();
         let Some(first) = files.entries.first(|line| Some(line.to_vec()))? else {
             return Ok(FileKind::Nothing);
         };
@@ -112,46 +132,34 @@ impl LetterFiles {
 
     /// Whether the file has dead letters of earlier runs. New ones are appended.
     pub(super) fn has_earlier_letters(&self) -> bool {
-        self.files
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entries
-            .length()
-            > 0
+        self.store.files().entries.length() > 0
     }
 
-    /// Writes an entry. After the first error nothing more is written.
+    /// Takes an entry, which is stored when it is synced. After the first error nothing more is written.
     pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<Unsynced> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = files.error.as_ref().or(self.sync.error()) {
+        if let Some(error) = self.sync.error() {
             return Err(error.kind().into());
         }
-        // A cause without its entry does no harm; an entry without its cause would shift the causes of all others.
-        let written = files.causes.write(letter.cause.as_bytes());
-        let written = written.and_then(|()| {
-            let Some(text) = letter.text else { return Ok(()) };
-            let written = match letter.header {
-                Some(header) if files.entries.length() == 0 => files.entries.write(&[header, b"\n", text].concat()),
-                _ => files.entries.write(text),
-            };
-            written.inspect_err(|_| files.causes.remove_last())
-        });
-        match written {
-            Ok(()) => {
-                files.written += u64::from(letter.text.is_some());
-                Ok(self.sync.written())
-            }
-            Err(error) => {
-                let kind = error.kind();
-                files.error = Some(error);
-                Err(kind.into())
-            }
+        if let (Some(fed_back), Some(text)) = (&self.fed_back, letter.text)
+            && let Err(error) = fed_back.check(text)
+        {
+            let kind = error.kind();
+            self.store.files().error.get_or_insert(error);
+            return Err(kind.into());
         }
+        self.store.waiting().push(Waiting {
+            header: letter.header.map(<[u8]>::to_vec),
+            text: letter.text.map(<[u8]>::to_vec),
+            cause: letter.cause.clone(),
+        });
+        Ok(self.sync.written())
     }
 
     /// How many entries were written, where, and the error that ended it.
     pub(super) fn close(&self) -> LettersWritten {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.store.store_all();
+        let mut files = self.store.files();
+        files.check_names();
         files.entries.remove_if_new_and_empty();
         files.causes.remove_if_new_and_empty();
         let path = self.path.display();
@@ -160,6 +168,86 @@ impl LetterFiles {
             place: path.to_string(),
             causes: format!("{path}{CAUSES}"),
             error: files.error.as_ref().or(self.sync.error()).map(ToString::to_string),
+        }
+    }
+}
+
+/// The file of the causes of this file of letters.
+pub(in crate::keeping) fn causes_of(path: &Path) -> PathBuf {
+    let mut causes = path.to_owned().into_os_string();
+    causes.push(CAUSES);
+    causes.into()
+}
+
+impl Store {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores all that wait. Returns when they are on the disk.
+    fn store_all(&self) -> io::Result<()> {
+        let mut files = self.files();
+        let group = std::mem::take(&mut *self.waiting());
+        if let Some(error) = &files.error {
+            return Err(error.kind().into());
+        }
+        if group.is_empty() {
+            return Ok(());
+        }
+        let (entries, causes) = (files.entries.length(), files.causes.length());
+        match files.store(&group) {
+            Ok(()) => {
+                files.written += group.iter().filter(|letter| letter.text.is_some()).count() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                files.entries.take_back(entries);
+                files.causes.take_back(causes);
+                let kind = error.kind();
+                files.error = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+}
+
+impl Files {
+    fn store(&mut self, group: &[Waiting]) -> io::Result<()> {
+        let (mut causes, mut letters) = (Vec::new(), Vec::new());
+        for letter in group {
+            let begin = letters.len();
+            let at = self.entries.length() + begin as u64;
+            if let Some(text) = &letter.text {
+                let header = letter.header.iter().filter(|_| at == 0);
+                for line in header.chain([text]) {
+                    letters.extend_from_slice(line);
+                    letters.push(b'\n');
+                }
+            }
+            let own = letter.text.is_some().then_some(&letters[begin..]);
+            if !causes.is_empty() {
+                causes.extend_from_slice(WITHIN);
+            }
+            causes.extend(cause_of(letter.cause.clone(), own, at)?);
+        }
+        self.causes.append(&causes)?;
+        self.causes.opened().sync()?;
+        self.entries.append(&letters)?;
+        self.entries.opened().sync()?;
+        self.causes.append(b"\n")
+    }
+
+    fn check_names(&mut self) {
+        for file in [&self.entries, &self.causes] {
+            if let Err(error) = file.opened().check_name()
+                && self.error.is_none()
+            {
+                self.error = Some(error);
+            }
         }
     }
 }
@@ -194,26 +282,37 @@ mod tests {
     fn an_entry_after_a_line_without_an_end_has_a_line_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
-        fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
+        fs::write(&path, "{\"id\": 1}\nmine").unwrap();
         let dead = LetterFiles::open(&path).unwrap();
         dead.write(&letter(b"{\"id\": 2}")).unwrap();
-        assert_eq!(
-            fs::read_to_string(&path).unwrap(),
-            "{\"id\": 1}\n{\"id\"\n{\"id\": 2}\n"
-        );
+        assert_eq!(dead.close().letters, 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"id\": 1}\nmine\n{\"id\": 2}\n");
     }
 
     #[test]
-    fn a_cause_whose_entry_was_not_written_before_the_end_is_removed() {
+    fn a_letter_that_was_not_written_to_its_end_is_removed_with_its_cause() {
         let folder = tempfile::tempdir().unwrap();
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
-        fs::write(&path, "{\"id\": 1}\n{\"id\"").unwrap();
-        fs::write(&causes, "first\nsecond\nthird\n").unwrap();
-        let dead = LetterFiles::open(&path).unwrap().with_a_cause_for_each().unwrap();
-        assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\n");
-        dead.write(&letter(b"{\"id\": 2}")).unwrap();
-        assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), 3);
-        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
+        let dead = LetterFiles::open(&path).unwrap();
+        for id in 1..=3 {
+            dead.write(&letter(format!("{{\"id\": {id}}}").as_bytes())).unwrap();
+        }
+        dead.close();
+        drop(dead);
+        let (entries, whole) = (fs::read(&path).unwrap(), fs::read(&causes).unwrap());
+        for length in 0..=entries.len() {
+            fs::write(&path, &entries[..length]).unwrap();
+            // The line end behind a group is written when its letters are on the disk.
+            fs::write(&causes, &whole[..whole.len() - 1]).unwrap();
+            let dead = LetterFiles::open(&path).unwrap();
+            let lines = length / "{\"id\": 1}\n".len();
+            assert_eq!(fs::read(&path).unwrap(), &entries[..lines * 10], "{length}");
+            assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), lines);
+            dead.write(&letter(b"{\"id\": 4}")).unwrap();
+            dead.close();
+            assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), lines + 1);
+            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), lines + 1);
+        }
     }
 
     #[test]
@@ -223,8 +322,7 @@ mod tests {
         for entries in ["", "new\n"] {
             fs::write(folder.path().join("dead"), entries).unwrap();
             fs::write(&causes, "first\nsecond\nthird\n").unwrap();
-            let dead = LetterFiles::open(&folder.path().join("dead")).unwrap();
-            dead.with_a_cause_for_each().unwrap();
+            LetterFiles::open(&folder.path().join("dead")).unwrap();
             assert_eq!(fs::read_to_string(&causes).unwrap(), "first\nsecond\nthird\n");
         }
     }
@@ -233,6 +331,7 @@ mod tests {
     fn an_entry_is_unchanged_has_its_cause_and_is_readable_only_by_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dead");
+        fs::write(&path, "").unwrap();
         let dead = LetterFiles::open(&path).unwrap();
         dead.write(&letter(b"{\"id\": 1}")).unwrap();
         assert_eq!(dead.close().letters, 1);
@@ -241,7 +340,7 @@ mod tests {
         let cause: serde_json::Value = serde_json::from_str(&causes).unwrap();
         let expected = json!({
             "cause": "not sent: the producer is closed", "code": null, "message": null, "attempts": 2, "may_have_been_delivered": true,
-            "file": "a.jsonl", "line": 7,
+            "file": "a.jsonl", "line": 7, "at": 0, "bytes": 10, "crc32": crc32fast::hash(b"{\"id\": 1}\n"),
         });
         assert_eq!(cause, expected);
         #[cfg(unix)]
@@ -271,9 +370,7 @@ mod tests {
         let path = folder.path().join("dead");
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let dead = LetterFiles::open(&path).unwrap();
-        for _ in 0..2 {
-            dead.write(&letter(b"{}")).unwrap_err();
-        }
+        dead.write(&letter(b"{}")).unwrap();
         let written = dead.close();
         assert_eq!((written.letters, written.error.is_some()), (0, true));
         assert!(!folder.path().join("dead.causes.jsonl").exists());

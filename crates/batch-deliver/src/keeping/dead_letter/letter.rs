@@ -1,6 +1,6 @@
 //! What is kept of an entry or of a line, and why.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::sink::Undelivered;
 use crate::source::Flaw;
@@ -11,8 +11,8 @@ pub(crate) struct Letter<'a> {
     pub(super) header: Option<&'a [u8]>,
     /// The text in the input. A line that is too long has none.
     pub(super) text: Option<&'a [u8]>,
-    /// Everything but the text, as a line of JSON.
-    pub(super) cause: String,
+    /// Everything but the text.
+    pub(super) cause: Map<String, Value>,
 }
 
 impl<'a> Letter<'a> {
@@ -30,7 +30,7 @@ impl<'a> Letter<'a> {
         Self {
             header: None,
             text: Some(text),
-            cause: cause.to_string(),
+            cause: object(cause),
         }
     }
 
@@ -52,7 +52,7 @@ impl<'a> Letter<'a> {
         Self {
             header: header.map(without_line_end),
             text: text.map(without_line_end),
-            cause: cause.to_string(),
+            cause: object(cause),
         }
     }
 }
@@ -66,6 +66,13 @@ pub(crate) struct LettersWritten {
     pub(crate) causes: String,
     /// The error after which nothing is written.
     pub(crate) error: Option<String>,
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
 }
 
 fn without_line_end(text: &[u8]) -> &[u8] {

@@ -6,20 +6,24 @@ mod files;
 mod letter;
 #[cfg(feature = "s3")]
 mod objects;
+mod unit;
 
 use std::io;
+use std::path::Path;
 
 pub(super) use self::bad_lines::BAD;
 use self::bad_lines::BadLineFiles;
-pub(super) use self::files::CAUSES;
 use self::files::LetterFiles;
+pub(super) use self::files::causes_of;
 pub(crate) use self::letter::{Letter, LettersWritten};
 #[cfg(feature = "s3")]
 use self::objects::LetterObjects;
+use super::appended::Appended;
 use super::group_sync::Unsynced;
 use super::location::{Location, check_is_file};
 use crate::connection::Connection;
 use crate::outcome::Failure;
+use crate::output::FileIdentity;
 
 #[derive(Debug)]
 pub(crate) enum DeadLetter {
@@ -42,19 +46,23 @@ pub(crate) enum HandedOver {
 }
 
 impl DeadLetter {
-    /// Opens the place of the dead letters. Earlier ones stay.
+    /// Opens the place of the dead letters. Earlier ones stay. If they come back by one of these pipes, it is an error of a later write.
     #[cfg_attr(
         not(feature = "s3"),
         expect(clippy::unused_async, reason = "with the feature it waits")
     )]
-    pub(crate) async fn open(location: &Location, connection: &Connection) -> Result<Self, Failure> {
+    pub(crate) async fn open(
+        location: &Location,
+        connection: &Connection,
+        pipes: &[FileIdentity],
+    ) -> Result<Self, Failure> {
         match location {
             Location::File(path) => {
                 check_is_file(path)
                     .map_err(|words| Failure::WrongUse(format!("--dead-letter {}: {words}", path.display())))?;
                 Ok(Self::Files {
-                    entries: LetterFiles::open(path)?.with_a_cause_for_each()?,
-                    bad_lines: BadLineFiles::open(path)?,
+                    entries: LetterFiles::open(path)?.recognizing(pipes),
+                    bad_lines: BadLineFiles::open(path, pipes)?,
                 })
             }
             #[cfg(feature = "s3")]
@@ -132,5 +140,26 @@ impl HandedOver {
             #[cfg(feature = "s3")]
             Self::Waiting(storing) => storing.stored().await,
         }
+    }
+}
+
+/// Checks that a file, if it is one of dead letters, ends with a whole one. It does not while a run writes it, or if that was killed.
+pub(super) fn check_is_whole(path: &Path) -> Result<(), Failure> {
+    let causes = causes_of(path);
+    if !causes.is_file() || !path.is_file() {
+        return Ok(());
+    }
+    let whole =
+        Appended::read_only(path).and_then(|letters| unit::whole_letters(&letters, &Appended::read_only(&causes)?));
+    match whole {
+        Ok(Some(bytes)) => {
+            let path = path.display();
+            Err(Failure::WrongUse(format!(
+                "{path} ends with a part of a dead letter, which a run writes, or has left when it was killed: run the command again that \
+                 writes it, or cut the file to {bytes} bytes"
+            )))
+        }
+        // Reading it says what is wrong.
+        Ok(None) | Err(_) => Ok(()),
     }
 }

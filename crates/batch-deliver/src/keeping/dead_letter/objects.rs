@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::primitives::ByteStream;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
@@ -84,7 +85,7 @@ impl LetterObjects {
         let waiting = Waiting {
             header: letter.header.map(<[u8]>::to_vec),
             text: letter.text.map(<[u8]>::to_vec),
-            cause: letter.cause.clone(),
+            cause: Value::Object(letter.cause.clone()).to_string(),
             kept,
         };
         // The receiver is gone after an earlier error.

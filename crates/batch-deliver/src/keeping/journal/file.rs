@@ -122,7 +122,7 @@ pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
     // The file is locked before it is renamed, so it is never without a lock.
     let temporary = Temporary::beside(path)?;
     temporary.file().write_all(content)?;
-    temporary.replace(None)?;
+    temporary.replace()?;
     Ok(temporary.into_file())
 }
 
