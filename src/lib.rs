@@ -142,6 +142,7 @@ pub mod metrics;
 #[cfg(model)]
 #[path = "../models/cases/mod.rs"]
 pub mod models;
+mod moment;
 mod options;
 mod pace;
 mod producer;

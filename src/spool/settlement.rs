@@ -15,9 +15,10 @@ use tokio::sync::{Notify, watch};
 use super::clock;
 use super::error::SpoolError;
 use super::store::Refusal;
+use crate::moment::Moment;
 use crate::progress::Mark;
 use crate::sync::{Mutex, MutexGuard};
-use crate::targets::{DoubtSince, Doubts, Identity};
+use crate::targets::{Doubts, Identity};
 
 /// The removals of a window are written in so many parts, so that it need not be full before it moves.
 const PARTS: u64 = 4;
@@ -119,7 +120,7 @@ impl Settlement {
         let doubts_on_disk = doubts.into_iter().collect::<BTreeMap<_, _>>();
         let doubts = doubts_on_disk
             .iter()
-            .map(|(number, since)| (*number, DoubtSince::of_system(clock::time(*since))));
+            .map(|(number, since)| (*number, Moment::of_time(clock::time(*since))));
         Self {
             id,
             doubts: Arc::new(Doubts::of(doubts)),
@@ -313,7 +314,7 @@ impl Settlement {
         let gone: Vec<_> = gone.map(|number| (*number, None)).collect();
         let new = lasting
             .iter()
-            .map(|(number, doubt)| (*number, Some(clock::of(doubt.at))));
+            .map(|(number, doubt)| (*number, Some(clock::of(doubt.time))));
         let new = new.filter(|(number, since)| state.doubts_on_disk.get(number) != since.as_ref());
         new.chain(gone).collect()
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, SystemTime};
+#[cfg(feature = "spool")]
+use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
+use crate::moment::Moment;
 use crate::sync::{Mutex, MutexGuard};
 
 /// By what a service recognizes an entry that is sent again, also by another delivery or process. Each entry of a
@@ -21,46 +22,10 @@ pub struct Identity {
     doubts: Arc<Doubts>,
 }
 
-/// When an attempt left whose answer did not come.
-///
-/// On two clocks: that of the process does not count while the machine sleeps, and that of the machine may be set.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct DoubtSince {
-    pub(crate) since: Instant,
-    pub(crate) at: SystemTime,
-}
-
-impl DoubtSince {
-    /// An attempt leaves now.
-    #[cfg(any(feature = "dynamodb", test))]
-    pub(crate) fn now() -> Self {
-        Self {
-            since: Instant::now(),
-            at: SystemTime::now(),
-        }
-    }
-
-    /// An attempt of an earlier process.
-    #[cfg(feature = "spool")]
-    pub(crate) fn of_system(at: SystemTime) -> Self {
-        let now = Instant::now();
-        let age = at.elapsed().unwrap_or_default();
-        Self {
-            since: now.checked_sub(age).unwrap_or(now),
-            at,
-        }
-    }
-
-    #[cfg(any(feature = "dynamodb", feature = "spool"))]
-    pub(crate) fn age(self) -> Duration {
-        self.since.elapsed().max(self.at.elapsed().unwrap_or_default())
-    }
-}
-
 /// Which entries may have been delivered although no answer has said so, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
-    since: Mutex<BTreeMap<u64, DoubtSince>>,
+    since: Mutex<BTreeMap<u64, Moment>>,
     /// There is one after none was.
     noted: Notify,
 }
@@ -87,12 +52,12 @@ impl Identity {
 
     /// Since when the entry may have been delivered, if it may.
     #[cfg(feature = "dynamodb")]
-    pub(crate) fn doubt(&self) -> Option<DoubtSince> {
+    pub(crate) fn doubt(&self) -> Option<Moment> {
         self.doubts.all().get(&self.number).copied()
     }
 
     #[cfg(feature = "dynamodb")]
-    pub(crate) fn set_doubt(&self, doubt: Option<DoubtSince>) {
+    pub(crate) fn set_doubt(&self, doubt: Option<Moment>) {
         let mut all = self.doubts.all();
         if all.is_empty() {
             self.doubts.noted.notify_one();
@@ -111,7 +76,7 @@ impl fmt::Display for Identity {
 }
 
 impl Doubts {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, DoubtSince>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Moment>> {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -119,7 +84,7 @@ impl Doubts {
 #[cfg(feature = "spool")]
 impl Doubts {
     /// Those of an earlier process.
-    pub(crate) fn of(doubts: impl IntoIterator<Item = (u64, DoubtSince)>) -> Self {
+    pub(crate) fn of(doubts: impl IntoIterator<Item = (u64, Moment)>) -> Self {
         Self {
             since: Mutex::new(doubts.into_iter().collect()),
             noted: Notify::new(),
@@ -137,7 +102,7 @@ impl Doubts {
     }
 
     /// Forgets those before this number, and returns those that have lasted so long.
-    pub(crate) fn lasting(&self, from: u64, age: Duration) -> BTreeMap<u64, DoubtSince> {
+    pub(crate) fn lasting(&self, from: u64, age: Duration) -> BTreeMap<u64, Moment> {
         let mut all = self.all();
         *all = all.split_off(&from);
         let lasting = all.iter().filter(|(_, doubt)| doubt.age() >= age);

@@ -51,7 +51,7 @@ pub use classify::{classify, classify_entry};
 pub(crate) use erased::{ErasedTarget, Wanted};
 pub use identity::Identity;
 #[cfg(feature = "spool")]
-pub(crate) use identity::{DoubtSince, Doubts};
+pub(crate) use identity::Doubts;
 pub use lane::Lane;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;

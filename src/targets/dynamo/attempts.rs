@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use super::Attributes;
-use crate::targets::identity::DoubtSince;
+use crate::moment::Moment;
 use crate::targets::{Answer, Identity, Verdict};
 
 /// How long after an attempt without an answer its token may be used again. DynamoDB recognizes a token for 10 minutes; the
@@ -41,7 +41,8 @@ pub(super) struct Attempts {
 
 #[derive(Debug, Default)]
 struct State {
-    doubt: Option<DoubtSince>,
+    /// When an attempt left whose answer did not come.
+    doubt: Option<Moment>,
     token: Option<String>,
     failed: Vec<FailedCondition>,
 }
@@ -49,7 +50,7 @@ struct State {
 /// An attempt that is under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt {
-    before: Option<DoubtSince>,
+    before: Option<Moment>,
 }
 
 impl Attempt {
@@ -102,7 +103,7 @@ impl Attempts {
         let mut state = self.state();
         let before = state.doubt;
         state.failed.clear();
-        state.doubt.get_or_insert_with(DoubtSince::now);
+        state.doubt.get_or_insert_with(Moment::now);
         self.note(&state);
         Attempt { before }
     }
