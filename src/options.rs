@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::backoff::{Adaptive, BackoffStrategy};
 use crate::pace::Gate;
 use crate::progress::Progress;
+#[cfg(any(feature = "dynamodb", feature = "sqs"))]
+use crate::report::Cause;
 
 /// Calls in flight. At a round trip of 10 ms they carry 40,000 writes/s to DynamoDB, the default quota of a table.
 const CONCURRENCY: usize = 16;
@@ -333,6 +335,18 @@ impl DeliveryOptions {
         tokio::select! {
             () = self.cancellation.cancelled() => {}
             Some(()) = deadline => {}
+        }
+    }
+
+    /// Why a producer with these options takes no more entries.
+    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
+    pub(crate) fn why_closed(&self) -> Cause {
+        if self.cancellation.is_cancelled() {
+            return Cause::Cancelled(None);
+        }
+        match self.deadline {
+            Some(deadline) if deadline <= Instant::now() => Cause::DeadlineReached(None),
+            _ => Cause::Closed,
         }
     }
 

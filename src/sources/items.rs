@@ -48,6 +48,7 @@ pub struct ScannedItems {
     page: Option<(vec::IntoIter<Attributes>, u32, SegmentPlace)>,
     taken: u64,
     progress: ScanProgress,
+    options: DeliveryOptions,
     _stop: DropGuard,
 }
 
@@ -85,12 +86,13 @@ impl ScannedItems {
         // The first pages depend on what the table tells of its items.
         let asked = target.clone();
         let preparing = async move { asked.prepare().await }.boxed();
-        let gate = Arc::clone(&options.gate);
+        let (gate, kept) = (Arc::clone(&options.gate), options.clone());
         // When the stream is dropped, pages that were not read are no loss.
         let delivery = Delivery::new(target.clone())
             .options(options)
             .on_undelivered(|_| async {});
         Self {
+            options: kept,
             producer: delivery.producer(),
             preparing: (!waiting.is_empty()).then_some(preparing),
             target,
@@ -117,7 +119,7 @@ impl ScannedItems {
             && let Some(segment) = self.waiting.pop_front()
         {
             let read = segment.next_page(self.bounds());
-            self.reading.push(page(&self.producer, segment, read));
+            self.reading.push(page(&self.producer, &self.options, segment, read));
         }
     }
 
@@ -152,14 +154,18 @@ impl ScannedItems {
 /// The page of a segment, as soon as it was read. It is asked for at once.
 fn page(
     producer: &Producer<PageRead>,
+    options: &DeliveryOptions,
     mut segment: Segment,
     read: PageRead,
 ) -> BoxFuture<'static, Result<Read, ScanError>> {
-    let receipt = producer.try_enqueue(read.clone());
+    let receipt = producer.try_enqueue(read.clone()).map_err(|unread| match unread.cause {
+        Cause::Closed => options.why_closed(),
+        cause => cause,
+    });
     let number = segment.number;
     let failed = move |cause| ScanError { segment: number, cause };
     async move {
-        let receipt = receipt.map_err(|unread| failed(unread.cause))?;
+        let receipt = receipt.map_err(failed)?;
         receipt.await.map_err(|unread| failed(unread.cause))?;
         // The page of an accepted read is there.
         let mut page = read.take_page().ok_or_else(|| failed(Cause::Closed))?;

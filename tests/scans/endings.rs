@@ -1,13 +1,14 @@
 //! Why a scan ends early.
 
 use std::error::Error;
+use std::future::ready;
 use std::time::Duration;
 
 use aws_batch_delivery::sources::{Scan, ScanError};
 use aws_batch_delivery::{Cause, DeliveryOptions};
-use aws_batch_simulator::{Capacity, InjectedFault, Simulator};
+use aws_batch_simulator::{Capacity, InjectedFault, Latency, Simulator};
 use futures::StreamExt;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::scans::{by_id, filled};
@@ -128,4 +129,45 @@ async fn a_cancelled_scan_ends_and_can_be_continued() {
     assert!((50..200).contains(&settled), "{settled}");
     let rest = scan.from_position(progress.position_after(settled)).items();
     assert_eq!(rest.map(Result::unwrap).count().await as u64 + settled, 200);
+}
+
+/// The cause is the same whether a page is read at that time or the next one is not asked for yet.
+#[tokio::test(start_paused = true)]
+async fn a_scan_that_is_ended_says_by_what() {
+    for is_idle in [false, true] {
+        for is_cancelled in [false, true] {
+            let simulator = Simulator::new(1);
+            simulator.set_latency(Latency::fixed(Duration::from_millis(100)));
+            filled(&simulator, by_id(), 200, 100).await;
+            let token = CancellationToken::new();
+            let options = DeliveryOptions::default().cancellation(token.clone());
+            let options = if is_cancelled {
+                options
+            } else {
+                options.deadline(Instant::now() + Duration::from_secs(10))
+            };
+            let scan = Scan::new(simulator.dynamo_client(), "films")
+                .page_items(5)
+                .options(options);
+            let mut items = scan.items();
+            for _ in 0..6 {
+                items.next().await.unwrap().unwrap();
+            }
+            if is_idle {
+                sleep(Duration::from_secs(20)).await;
+            }
+            if is_cancelled {
+                token.cancel();
+            } else {
+                sleep(Duration::from_secs(20)).await;
+            }
+            let error = items.filter_map(|item| ready(item.err())).next().await.unwrap();
+            let is_named = match error.cause {
+                Cause::Cancelled(_) => is_cancelled,
+                Cause::DeadlineReached(_) => !is_cancelled,
+                _ => false,
+            };
+            assert!(is_named, "idle: {is_idle}, cancelled: {is_cancelled}: {error}");
+        }
+    }
 }
