@@ -25,6 +25,7 @@
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
 //! | [`CLEANUP`] | warn | what was stored elsewhere for an undelivered entry could not be removed |
 //! | [`HANDLER`] | warn | a handler of [delivered](crate::Delivery::on_delivered) or [undelivered](crate::Delivery::on_undelivered) entries panicked, and is not called again; or the latter failed, or did not finish within its time |
+//! | [`UNSETTLED`] | warn | a receiver (`sources::Receive`) that ends when its queue is empty finds it empty, and for 5 minutes no message that was handed out was settled or released; once until that changes |
 //! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state, for all entries or for a hot partition key |
 //! | | info | a partition key has become hot, or is no longer hot |
 //! | | debug | it has received a congestion signal |
@@ -37,6 +38,7 @@
 //! | `code` | text | [`STALLED`] (warn), [`STOPPED`], [`LOOKUP`], [`CLEANUP`] | the service's code of the last failure, or a description if it gave none: `ThrottlingException`, `no connection`, `no answer yet`, `not sent: there are no AWS credentials: their provider failed` |
 //! | `explanation` | text | [`STALLED`] (warn), [`STOPPED`] | what the code means, if it concerns credentials or the clock: `the AWS credentials have expired` |
 //! | `seconds` | number | [`STALLED`] | for how long nothing was accepted or refused |
+//! | `messages`, `seconds` | number | [`UNSETTLED`] | how many messages are handed out, and for how long nothing has changed |
 //! | `in_flight` | number | [`STALLED`] (warn) | entries in calls without an answer |
 //! | `waiting` | number | [`STALLED`] (warn) | rejected entries that wait to be sent again |
 //! | `until` | text | [`STALLED`] (warn) | when the attempts end: `nothing was accepted for 900 s`, `the deadline in 42 s` |
@@ -134,6 +136,9 @@ pub const CLEANUP: &str = "aws_batch_delivery::cleanup";
 
 /// A handler panicked, failed, or did not finish within its time.
 pub const HANDLER: &str = "aws_batch_delivery::handler";
+
+/// Received messages that are neither settled nor released.
+pub const UNSETTLED: &str = "aws_batch_delivery::unsettled";
 
 /// Changes of the adaptive pace, and the congestion signals behind them.
 pub const PACE: &str = "aws_batch_delivery::pace";

@@ -3,14 +3,19 @@
 use std::error::Error;
 use std::time::Duration;
 
-use aws_batch_delivery::DeliveryOptions;
-use aws_batch_delivery::sources::{Receive, ReceiveError, ReceivedMessages};
-use aws_batch_simulator::{InjectedFault, Latency, Simulator};
+use aws_batch_delivery::events::UNSETTLED;
+use aws_batch_delivery::sources::{Receive, ReceiveError, Received, ReceivedMessages};
+use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
+use aws_batch_simulator::{InjectedFault, Latency, QueueOptions, Simulator};
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::timeout::TimeoutConfig;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::StreamExt;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::receives::filled;
+use crate::receives::{filled, filled_in_order, message, number};
+use crate::support::log::Log;
 
 /// How many messages are settled before the error, and the error. Nothing follows it.
 async fn ended(mut messages: ReceivedMessages) -> (usize, ReceiveError) {
@@ -52,9 +57,9 @@ async fn a_missing_permission_ends_the_stream_and_names_the_operation() {
     assert_eq!((settled, error.operation), (0, "ReceiveMessage"));
 
     queue.script_consumers(std::iter::once(InjectedFault::None).chain(std::iter::repeat_with(denied).take(1_000)));
-    let receive = Receive::new(simulator.sqs_client(), queue.url()).window(10);
+    let receive = Receive::new(simulator.sqs_client(), queue.url()).window(1);
     let (settled, error) = ended(receive.messages()).await;
-    assert_eq!((settled, error.operation), (10, "DeleteMessageBatch"));
+    assert_eq!((settled, error.operation), (1, "DeleteMessageBatch"));
     assert!(error.to_string().contains("AccessDenied"), "{error}");
     assert_eq!(queue.len(), 100);
 }
@@ -148,4 +153,99 @@ async fn a_cancelled_stream_ends_without_an_error_and_releases_the_rest() {
     first.ticket.settle();
     assert_eq!(progress.finished().await.deleted, 1);
     assert_eq!((queue.len(), queue.in_flight()), (99, 0));
+}
+
+/// A delivery without a handler of undelivered entries keeps them, and their tickets, until its input has ended.
+#[tokio::test(start_paused = true)]
+async fn messages_that_a_delivery_keeps_do_not_keep_it_from_ending() {
+    let log = Log::start();
+    let simulator = Simulator::new(1);
+    for is_fifo in [false, true] {
+        let queue = if is_fifo {
+            filled_in_order(&simulator, 60, 3).await
+        } else {
+            filled(&simulator, 60).await
+        };
+        let copy = simulator.queue("copy", QueueOptions::default());
+        let messages = Receive::new(simulator.sqs_client(), queue.url())
+            .until_empty_for(Duration::from_secs(5))
+            .messages();
+        let progress = messages.progress();
+        let started = Instant::now();
+        let entry = |received: &Received| {
+            let body = (number(received) != 30).then(|| received.message.body().unwrap());
+            let entry = SendMessageBatchRequestEntry::builder().id("0");
+            entry
+                .message_body(body.ok_or("not a good number")?)
+                .build()
+                .map_err(Box::from)
+        };
+        let delivery = Delivery::to_sqs(simulator.sqs_client(), copy.url())
+            .try_map_entries(move |received| -> Result<_, Box<dyn Error + Send + Sync>> { entry(received) })
+            .on_delivered(|_, received: &Received, _| received.ticket.settle());
+        let report = timeout(Duration::from_hours(2), delivery.try_deliver_stream(messages)).await;
+        let error = report.expect("it ends").unwrap_err();
+        assert_eq!(error.report.undelivered, 1);
+        let took = started.elapsed();
+        assert!(took < Duration::from_mins(16), "{took:?}");
+        drop(error);
+        progress.finished().await;
+        assert_eq!(queue.in_flight(), 0);
+        // In a FIFO queue those behind it stay as well.
+        assert_eq!(queue.len(), if is_fifo { 10 } else { 1 });
+        let warnings = log
+            .events()
+            .into_iter()
+            .filter(|event| event.target == UNSETTLED)
+            .count();
+        assert_eq!(warnings, if is_fifo { 2 } else { 1 });
+    }
+    let events = log.events();
+    let warning = events.iter().find(|event| event.target == UNSETTLED).unwrap();
+    assert_eq!(
+        (warning.field("destination"), warning.field("messages")),
+        ("sqs/orders", "1")
+    );
+}
+
+/// The timeouts of a client are for calls that are answered at once.
+#[tokio::test(start_paused = true)]
+async fn a_client_with_short_timeouts_waits_for_messages_as_long_as_any() {
+    let seconds = Duration::from_secs;
+    let timeouts = [
+        TimeoutConfig::builder().operation_timeout(seconds(5)),
+        TimeoutConfig::builder().operation_attempt_timeout(seconds(5)),
+        TimeoutConfig::builder().read_timeout(seconds(5)),
+    ];
+    for timeouts in timeouts {
+        let simulator = Simulator::new(1);
+        let queue = filled(&simulator, 0).await;
+        let config = simulator.sqs_client().config().to_builder();
+        let client = Client::from_conf(config.timeout_config(timeouts.build()).build());
+        let mut messages = Receive::new(client, queue.url()).messages();
+        timeout(Duration::from_hours(2), messages.next()).await.unwrap_err();
+        let calls = queue.consumer_statistics().calls;
+        assert!((360..=362).contains(&calls), "{calls} calls of 20 s");
+        let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url());
+        delivery.deliver([message(1)]).await.unwrap();
+        assert!(messages.next().await.unwrap().is_ok());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_ends_the_stream_with_its_cause() {
+    for pause in [0, 30] {
+        let simulator = Simulator::new(1);
+        let queue = filled(&simulator, 2).await;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+            .options(DeliveryOptions::default().deadline(deadline))
+            .messages();
+        let first = messages.next().await.unwrap().unwrap();
+        // With and without a call in flight.
+        sleep(Duration::from_secs(pause)).await;
+        first.ticket.settle();
+        let (_, error) = ended(messages).await;
+        assert!(matches!(error.cause, Cause::DeadlineReached(_)), "{error}");
+    }
 }

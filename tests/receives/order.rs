@@ -60,3 +60,29 @@ async fn a_delivery_moves_the_groups_of_a_queue_in_their_order() {
         assert!(numbers.is_sorted() && numbers.len() >= 200 / 7, "{numbers:?}");
     }
 }
+
+/// When a message of a group fails, those that were received with it stay hidden and lose no receive.
+#[tokio::test(start_paused = true)]
+async fn messages_behind_one_that_fails_are_not_received_again() {
+    let simulator = Simulator::new(1);
+    let queue = filled_in_order(&simulator, 120, 2).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .until_empty_for(Duration::from_secs(5))
+        .messages();
+    let mut counts = vec![Vec::new(); 120];
+    while let Some(received) = messages.next().await {
+        let received = received.unwrap();
+        let number = number(&received);
+        counts[number].push(received.receive_count());
+        match (number % 10 == 4, received.receive_count()) {
+            (true, 1..=3) => received.ticket.release_after(Duration::from_secs(30)),
+            (true, 4..=6) => drop(received.ticket),
+            _ => received.ticket.settle(),
+        }
+    }
+    for (number, counts) in counts.into_iter().enumerate() {
+        let expected: Vec<u32> = if number % 10 == 4 { (1..=7).collect() } else { vec![1] };
+        assert_eq!(counts, expected, "message {number}");
+    }
+    assert!(queue.is_empty());
+}

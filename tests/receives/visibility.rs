@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws_batch_delivery::sources::Receive;
 use aws_batch_simulator::{InjectedFault, Simulator};
 use futures::StreamExt;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::receives::{filled, filled_in_order, number};
 
@@ -96,4 +96,54 @@ async fn the_window_bounds_what_is_held() {
     assert_eq!((tickets.len(), queue.in_flight()), (25, 25));
     tickets.clear();
     assert!(messages.next().await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_released_with_a_delay_comes_again_after_it() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 3).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .until_empty_for(Duration::from_secs(5))
+        .messages();
+    let mut released_at = None;
+    while let Some(received) = messages.next().await {
+        let received = received.unwrap();
+        match (number(&received), received.receive_count()) {
+            (2, 1) => {
+                // It lasts longer than the visibility timeout, and than the queue may be empty.
+                received.ticket.release_after(Duration::from_mins(5));
+                released_at = Some(Instant::now());
+            }
+            (2, count) => {
+                let after = released_at.unwrap().elapsed();
+                assert_eq!(count, 2);
+                assert!(
+                    (Duration::from_mins(5)..Duration::from_secs(302)).contains(&after),
+                    "{after:?}"
+                );
+                received.ticket.settle();
+            }
+            _ => received.ticket.settle(),
+        }
+    }
+    assert!(queue.is_empty());
+}
+
+/// A message is hidden for twelve hours at most, also by its release.
+#[tokio::test(start_paused = true)]
+async fn a_delay_ends_twelve_hours_after_the_receive() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 1).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
+    let received = messages.next().await.unwrap().unwrap();
+    sleep(Duration::from_hours(3)).await;
+    received.ticket.release_after(Duration::from_hours(100));
+    let started = Instant::now();
+    assert_eq!(messages.next().await.unwrap().unwrap().receive_count(), 2);
+    let after = started.elapsed();
+    assert!(
+        (Duration::from_mins(8 * 60 + 58)..Duration::from_hours(9)).contains(&after),
+        "{after:?}"
+    );
+    assert_eq!(messages.progress().figures().expired, 0);
 }

@@ -1,6 +1,8 @@
 //! The messages that are held, from the answer that brought them until the queue has deleted them or made them visible again: behind
-//! one lock, and with those that wait for a change of them. `state` has what is held.
+//! one lock, and with those that wait for a change of them. `state` has what is held, `groups` those of a FIFO queue, and `reading_ahead` how much is to be there.
 
+mod groups;
+mod reading_ahead;
 mod state;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +19,7 @@ pub(super) use self::state::{Load, Work};
 
 use self::state::State;
 use super::progress::{ReceiveError, ReceiveFigures};
+use crate::moment::Moment;
 use crate::report::Cause;
 
 /// What the stream, its tickets, its calls and the task that settles share.
@@ -33,9 +36,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(is_fifo: bool, visibility: Duration) -> Self {
+    pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
-            state: Mutex::new(State::new(is_fifo, visibility)),
+            state: Mutex::new(State::new(is_fifo, visibility, window)),
             work: Notify::new(),
             stream: AtomicWaker::new(),
             ended: CancellationToken::new(),
@@ -120,14 +123,19 @@ impl Held {
         self.change(State::close);
     }
 
+    /// No more messages are received.
+    pub(super) fn fail(&self, operation: &'static str, cause: Cause) {
+        self.change(|state| state.fail(operation, cause));
+    }
+
     // The tickets.
 
     pub(super) fn settle(&self, number: u64) {
         self.change(|state| state.settle(number));
     }
 
-    pub(super) fn release(&self, number: u64) {
-        self.change(|state| state.release(number));
+    pub(super) fn release(&self, number: u64, delay: Duration) {
+        self.change(|state| state.release(number, delay));
     }
 
     pub(super) fn set_aside(&self, number: u64) {
@@ -139,6 +147,20 @@ impl Held {
     }
 
     // The task.
+
+    /// Messages become dead letters after so many receives; `None` if they never do.
+    pub(super) fn limit_receives(&self, max_receives: Option<u32>) {
+        self.change(|state| state.limit_receives(max_receives));
+    }
+
+    /// The queue was asked how often a message is received, and may have told it.
+    pub(super) fn prepare(&self) {
+        self.change(|state| state.is_prepared = true);
+    }
+
+    pub(super) fn is_prepared(&self) -> bool {
+        self.state().is_prepared
+    }
 
     pub(super) fn take_work(&self) -> Work {
         let work = self.state().take_work(Instant::now());
@@ -155,7 +177,7 @@ impl Held {
         self.change(|state| state.released(number, outcome));
     }
 
-    pub(super) fn renewed(&self, number: u64, at: Instant, timeout: Duration, outcome: Result<(), Cause>) {
+    pub(super) fn renewed(&self, number: u64, at: Moment, timeout: Duration, outcome: Result<(), Cause>) {
         self.change(|state| state.renewed(number, at, timeout, outcome));
     }
 }

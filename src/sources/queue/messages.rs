@@ -14,17 +14,27 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, Stream, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tracing::warn;
 
-use super::held::Held;
+use super::held::{Held, Load};
 use super::progress::ReceiveError;
 use super::settling::settle;
 use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
 use crate::delivery::Delivery;
+use crate::events::UNSETTLED;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::sqs::{MAX_MESSAGES, ReceiveRequest, Receives, Receiving, is_fifo};
+use crate::targets::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
+use crate::targets::{BatchTarget, Fault};
+
+/// A queue is empty and messages that were handed out are neither settled nor released: after this time that is worth a warning. It is as
+/// long as a handler may run in a request.
+const WORTH_A_WARNING: Duration = Duration::from_mins(5);
+
+/// Why a queue seems empty.
+const FULL: &str = "so many messages are set aside that SQS gives out no more of this queue";
 
 /// How much is received.
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +55,7 @@ pub struct ReceivedMessages {
     held: Arc<Held>,
     bounds: Bounds,
     calling: FuturesUnordered<BoxFuture<'static, Result<Answered, Cause>>>,
-    /// How many calls may be in flight at once.
-    concurrency: usize,
+    options: DeliveryOptions,
     /// How many calls are to be in flight: one while the queue is empty.
     wanted_calls: usize,
     /// Messages that calls in flight may bring.
@@ -56,6 +65,10 @@ pub struct ReceivedMessages {
     /// The queue is empty.
     is_empty: bool,
     has_ended: bool,
+    /// When the last change was before the last warning.
+    warned_of: Option<Instant>,
+    /// What the queue is called in the log.
+    destination: String,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
@@ -69,34 +82,40 @@ struct Answered {
 
 impl ReceivedMessages {
     pub(super) fn new(client: Client, request: ReceiveRequest, options: DeliveryOptions, bounds: Bounds) -> Self {
-        let held = Arc::new(Held::new(is_fifo(&request.queue_url), request.visibility));
+        let held = Arc::new(Held::new(
+            is_fifo(&request.queue_url),
+            request.visibility,
+            bounds.window,
+        ));
         let (queue_url, visibility) = (request.queue_url.clone(), request.visibility);
         let settling = settle(Arc::clone(&held), client.clone(), queue_url, visibility, bounds.window);
         tokio::spawn(settling);
         // A receive is an entry that nothing but the stream waits for, so it has the time of an entry of a stream.
         let patience = options.patience();
-        let concurrency = options.concurrency;
         let cancelled = options.cancellation.clone().cancelled_owned();
+        let own = options.clone();
         let options = options
             .give_up_after(patience)
-            .buffer(concurrency)
+            .buffer(own.concurrency)
             .call_waits(request.wait)
             // A call that is cut off may have hidden messages.
             .cancellation(CancellationToken::new());
-        let delivery = Delivery::new(Receives::new(client, request))
-            .options(options)
-            .on_undelivered(|_| async {});
+        let target = Receives::new(client, request);
+        let destination = target.name().into_owned();
+        let delivery = Delivery::new(target).options(options).on_undelivered(|_| async {});
         Self {
             producer: delivery.producer(),
             held,
             bounds,
             calling: FuturesUnordered::new(),
-            concurrency,
+            options: own,
             wanted_calls: 1,
             asked: 0,
             received: 0,
             is_empty: false,
             has_ended: false,
+            warned_of: None,
+            destination,
             cancelled: Box::pin(cancelled),
         }
     }
@@ -108,19 +127,46 @@ impl ReceivedMessages {
 
     /// Makes the calls that are wanted.
     fn receive_on(&mut self) {
-        while !self.is_empty && self.calling.len() < self.wanted_calls {
+        while !self.is_empty && self.calling.len() < self.wanted_calls && self.held.is_prepared() {
             let load = self.held.load();
-            let is_enough = load.ready + self.asked >= MAX_MESSAGES * self.wanted_calls;
+            let there = load.ready + self.asked;
+            let missing = load.wanted.saturating_sub(there);
+            // A few are not worth a call, unless half of them is missing.
+            if missing == 0 || missing < load.together && there > load.wanted / 2 {
+                return;
+            }
             let room = self.bounds.window.saturating_sub(load.underway + self.asked);
             let left = self.bounds.most.saturating_sub(self.received);
             let left = usize::try_from(left).unwrap_or(usize::MAX).saturating_sub(self.asked);
-            let most = MAX_MESSAGES.min(room).min(left);
-            if most == 0 || is_enough && load.ready > 0 {
+            let most = missing.min(load.together).min(room).min(left);
+            if most == 0 {
                 return;
             }
             self.asked += most;
-            self.calling.push(receive(&self.producer, &self.held, most));
+            self.calling.push(self.receive(most));
         }
+    }
+
+    /// Makes a call, and returns what it has brought as soon as that is held.
+    fn receive(&self, most: usize) -> BoxFuture<'static, Result<Answered, Cause>> {
+        let course = Arc::new(Course {
+            received: AtomicUsize::new(0),
+            left_at: Mutex::new(None),
+        });
+        let call = ReceiveCall::new(Arc::clone(&self.held), most, Arc::clone(&course));
+        let receipt = self.producer.try_enqueue(call).map_err(|unmade| match unmade.cause {
+            Cause::Closed => self.options.why_closed(),
+            cause => cause,
+        });
+        async move {
+            receipt?.await.map_err(|undelivered| undelivered.cause)?;
+            Ok(Answered {
+                asked: most,
+                received: course.received.load(Ordering::Acquire),
+                left_at: *course.left_at(),
+            })
+        }
+        .boxed()
     }
 
     fn has_received(&mut self, answered: &Answered) {
@@ -129,20 +175,40 @@ impl ReceivedMessages {
         if answered.received > 0 {
             // Also if the queue has seemed empty to another call.
             self.is_empty = false;
-            self.wanted_calls = self.concurrency.min(self.wanted_calls * 2);
+            self.wanted_calls = self.options.concurrency.min(self.wanted_calls * 2);
             return;
         }
         let Some(left_at) = answered.left_at else { return };
         self.wanted_calls = 1;
         let load = self.held.load();
+        if load.is_full {
+            let fault = Fault::new("OverLimit").explained(FULL);
+            self.held.fail("ReceiveMessage", Cause::Stopped(fault));
+        }
+        let Some(idle) = self.bounds.idle else { return };
         // Nothing was underway while the call has waited.
         let is_quiet = load.underway == 0 && load.active_at <= left_at;
-        if let Some(idle) = self.bounds.idle
-            && is_quiet
-            && load.active_at.elapsed() >= idle
-        {
+        if is_quiet && load.active_at.elapsed() >= idle || self.is_stuck(&load) {
             self.is_empty = true;
         }
+    }
+
+    /// Whether messages that were handed out are neither settled nor released: a delivery without a handler of undelivered entries keeps
+    /// those until it ends.
+    fn is_stuck(&mut self, load: &Load) -> bool {
+        if load.handed_out == 0 || load.ready > 0 {
+            return false;
+        }
+        let stuck = load.changed_at.elapsed();
+        if stuck >= WORTH_A_WARNING && self.warned_of != Some(load.changed_at) {
+            self.warned_of = Some(load.changed_at);
+            let (messages, seconds) = (load.handed_out, stuck.as_secs());
+            warn!(
+                target: UNSETTLED, destination = &*self.destination, messages, seconds,
+                "the queue seems empty, but messages that were handed out are neither settled nor released"
+            );
+        }
+        stuck >= self.options.patience()
     }
 
     /// Whether no call is in flight or wanted, and no message can become ready.
@@ -162,29 +228,6 @@ impl ReceivedMessages {
         self.calling = FuturesUnordered::new();
         self.held.close();
     }
-}
-
-/// Makes a call, and returns what it has brought as soon as that is held.
-fn receive(
-    producer: &Producer<ReceiveCall>,
-    held: &Arc<Held>,
-    most: usize,
-) -> BoxFuture<'static, Result<Answered, Cause>> {
-    let course = Arc::new(Course {
-        received: AtomicUsize::new(0),
-        left_at: Mutex::new(None),
-    });
-    let receipt = producer.try_enqueue(ReceiveCall::new(Arc::clone(held), most, Arc::clone(&course)));
-    async move {
-        let receipt = receipt.map_err(|undelivered| undelivered.cause)?;
-        receipt.await.map_err(|undelivered| undelivered.cause)?;
-        Ok(Answered {
-            asked: most,
-            received: course.received.load(Ordering::Acquire),
-            left_at: *course.left_at(),
-        })
-    }
-    .boxed()
 }
 
 impl Stream for ReceivedMessages {
@@ -310,5 +353,39 @@ impl Receiving for ReceiveCall {
 impl Drop for ReceiveCall {
     fn drop(&mut self) {
         self.held.call_ends();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_batch_simulator::{QueueOptions, Simulator};
+
+    use super::*;
+    use crate::sources::Receive;
+
+    /// SQS hides 120,000 messages of a queue, and answers further receives as if it was empty.
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_that_seems_empty_because_so_many_are_set_aside_is_an_error() {
+        for (aside, is_full) in [(1_000, false), (115_000, true)] {
+            let simulator = Simulator::new(1);
+            let queue = simulator.queue("orders", QueueOptions::default());
+            let receive = Receive::new(simulator.sqs_client(), queue.url());
+            let mut messages = receive.until_empty_for(Duration::from_secs(5)).messages();
+            let message = |id: u32| {
+                Message::builder()
+                    .message_id(id.to_string())
+                    .receipt_handle(id.to_string())
+            };
+            messages
+                .held
+                .has_received((0..aside).map(|id| message(id).build()).collect());
+            for _ in 0..aside {
+                messages.next().await.unwrap().unwrap().ticket.set_aside();
+            }
+            let end = messages.next().await.map(Result::unwrap_err);
+            let error = end.map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(error.contains("so many messages are set aside"), is_full, "{error}");
+            assert!(messages.next().await.is_none());
+        }
     }
 }

@@ -107,18 +107,17 @@ impl Receive {
         self
     }
 
-    /// The system attributes to receive. `MessageGroupId` is always among those of a FIFO queue, whose order depends on it.
+    /// The system attributes to receive. Always among them are `MessageGroupId`, on which the order of a FIFO queue depends, and
+    /// `ApproximateReceiveCount`, which tells of the last receive.
     #[must_use]
     pub fn system_attributes(mut self, names: impl IntoIterator<Item = MessageSystemAttributeName>) -> Self {
-        self.request.system_attributes = names.into_iter().collect();
-        if !self
-            .request
-            .system_attributes
-            .contains(&MessageSystemAttributeName::MessageGroupId)
-        {
-            let group = MessageSystemAttributeName::MessageGroupId;
-            self.request.system_attributes.push(group);
-        }
+        let needed = [
+            MessageSystemAttributeName::MessageGroupId,
+            MessageSystemAttributeName::ApproximateReceiveCount,
+        ];
+        let mut names: Vec<_> = names.into_iter().collect();
+        names.retain(|name| !needed.contains(name));
+        self.request.system_attributes = names.into_iter().chain(needed).collect();
         self
     }
 

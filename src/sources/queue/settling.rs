@@ -8,23 +8,34 @@ use aws_sdk_sqs::Client;
 use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{sleep, sleep_until};
 
 use super::held::Held;
 use crate::delivery::Delivery;
+use crate::moment::Moment;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::sqs::{SqsDeletions, SqsVisibility, VisibilityChange};
+use crate::targets::sqs::{SqsDeletions, SqsVisibility, VisibilityChange, max_receive_count};
+use crate::time_limit::within;
 
 /// Deletions are tried for as long as the entries of a delivery: meanwhile the messages are kept hidden.
 const DELETIONS_GIVE_UP_AFTER: Duration = Duration::from_mins(15);
+
+/// How long the first receive waits for the redrive policy of the queue: as long as a delivery for something that it can do without.
+const UP_FRONT: Duration = Duration::from_secs(2);
+
+/// How often the redrive policy is asked for.
+const LOOKS_AGAIN: Duration = Duration::from_hours(1);
+
+/// The same after a call that failed.
+const LOOKS_AGAIN_AFTER_FAILURE: Duration = Duration::from_mins(5);
 
 /// A call that was answered.
 enum Done {
     Deleted(u64, Result<(), Cause>),
     Released(u64, Result<(), Cause>),
-    Renewed(u64, Instant, Duration, Result<(), Cause>),
+    Renewed(u64, Moment, Duration, Result<(), Cause>),
 }
 
 /// Settles what is held until everything is settled.
@@ -37,6 +48,7 @@ pub(super) async fn settle(held: Arc<Held>, client: Client, queue_url: String, v
         .options(options(DELETIONS_GIVE_UP_AFTER))
         .on_undelivered(|_| async {})
         .producer();
+    let mut looking = pin!(look_for_policy(&held, client.clone(), &queue_url));
     // What comes later than the timeout is of no use.
     let changes = Delivery::new(SqsVisibility::new(client, &queue_url))
         .options(options(visibility))
@@ -48,8 +60,8 @@ pub(super) async fn settle(held: Arc<Held>, client: Client, queue_url: String, v
         for (number, handle) in work.deletions {
             underway.push(delete(&deletions, number, handle));
         }
-        for (number, handle) in work.releases {
-            underway.push(release(&changes, number, handle));
+        for (number, handle, delay) in work.releases {
+            underway.push(release(&changes, number, handle, delay));
         }
         for (number, handle, timeout) in work.renewals {
             underway.push(renew(&changes, number, handle, timeout));
@@ -61,10 +73,28 @@ pub(super) async fn settle(held: Arc<Held>, client: Client, queue_url: String, v
         tokio::select! {
             Some(done) = underway.next() => has_done(&held, done),
             () = held.work.notified() => {}
+            () = &mut looking => {}
             Some(()) = pin!(next) => {}
         }
     }
     held.ended.cancel();
+}
+
+/// Asks how often a message of the queue is received before it becomes a dead letter, again and again: that may be changed while messages are
+/// received.
+async fn look_for_policy(held: &Held, client: Client, queue_url: &str) {
+    loop {
+        let asked = pin!(max_receive_count(client.clone(), queue_url));
+        let answer = within(UP_FRONT, asked).await;
+        let again = if let Some(Ok(max_receives)) = answer {
+            held.limit_receives(max_receives);
+            LOOKS_AGAIN
+        } else {
+            LOOKS_AGAIN_AFTER_FAILURE
+        };
+        held.prepare();
+        sleep(again).await;
+    }
 }
 
 fn has_done(held: &Held, done: Done) {
@@ -84,8 +114,13 @@ fn delete(deletions: &Producer<String>, number: u64, handle: String) -> BoxFutur
     .boxed()
 }
 
-fn release(changes: &Producer<VisibilityChange>, number: u64, handle: String) -> BoxFuture<'static, Done> {
-    let outcome = change(changes, handle, Duration::ZERO);
+fn release(
+    changes: &Producer<VisibilityChange>,
+    number: u64,
+    handle: String,
+    delay: Duration,
+) -> BoxFuture<'static, Done> {
+    let outcome = change(changes, handle, delay);
     async move { Done::Released(number, outcome.await) }.boxed()
 }
 
@@ -95,7 +130,7 @@ fn renew(
     handle: String,
     timeout: Duration,
 ) -> BoxFuture<'static, Done> {
-    let at = Instant::now();
+    let at = Moment::now();
     let outcome = change(changes, handle, timeout);
     async move { Done::Renewed(number, at, timeout, outcome.await) }.boxed()
 }

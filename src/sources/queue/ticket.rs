@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 
 use super::held::Held;
+use super::held_message::receive_count;
 use super::progress::{ReceiveError, ReceiveFigures};
 
 /// A received message and its ticket. Dropping it releases the message.
@@ -24,13 +26,23 @@ impl Received {
         let attributes = self.message.attributes()?;
         attributes.get(name).map(String::as_str)
     }
+
+    /// How often the message was received, this time included: 1 for the first time. A queue with a redrive policy moves it to the
+    /// dead-letter queue instead of giving it out more than `maxReceiveCount` times.
+    pub fn receive_count(&self) -> u32 {
+        receive_count(&self.message)
+    }
 }
 
 /// The right to settle a message that was handed out. While it exists, the message is kept hidden from other consumers, for up to
 /// twelve hours.
 ///
 /// The first of its methods decides. Dropping the ticket before releases the message: it becomes visible again at once, and may be
-/// received again, by this receiver as well. Later messages of its group that were received with it become visible too.
+/// received again, by this receiver as well. So a handler that fails at once would use up all receives of a message within a second, and
+/// make it a dead letter: [`release_after`](Self::release_after) waits.
+///
+/// Later messages of its group that were received with it wait, hidden, until it comes again, and have lost no receive then. If another
+/// receiver has got it, they become visible one [visibility timeout](super::Receive::visibility_timeout) after it.
 #[must_use = "a message whose ticket is dropped becomes visible again"]
 pub struct Ticket {
     number: u64,
@@ -47,6 +59,25 @@ impl Ticket {
         self.held.settle(self.number);
     }
 
+    /// The message becomes visible again after this time: for a handler that has failed, and may succeed later. Each receive counts, so
+    /// the delay is best one that grows:
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use aws_batch_delivery::sources::Received;
+    /// # fn example(received: Received) {
+    /// // 2 s, 4 s, 8 s and so on up to a quarter of an hour.
+    /// let delay = Duration::from_secs(1 << received.receive_count().min(10)).min(Duration::from_mins(15));
+    /// received.ticket.release_after(delay);
+    /// # }
+    /// ```
+    ///
+    /// It is rounded up to whole seconds, and ends twelve hours after the message was received at the latest. Later messages of its
+    /// group wait as long.
+    pub fn release_after(&self, delay: Duration) {
+        self.held.release(self.number, delay);
+    }
+
     /// The message stays hidden until the stream has ended, and becomes visible then: it is not received again by this receiver. So do
     /// the later messages of its group; no other one of the group is received until then. If the process is killed before, it becomes
     /// visible up to 15 minutes later, or when the visibility timeout is over if that is longer.
@@ -55,7 +86,7 @@ impl Ticket {
     }
 
     /// Whether the message is still hidden from other consumers. If not, it may have been received again, and its deletion may come
-    /// too late: rather drop it.
+    /// too late: rather drop it. It tells so also after this process was frozen or its machine has slept.
     pub fn is_current(&self) -> bool {
         self.held.is_current(self.number)
     }
@@ -63,7 +94,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.held.release(self.number);
+        self.held.release(self.number, Duration::ZERO);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The calls of the service.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
@@ -18,6 +19,7 @@ use aws_sdk_sqs::types::{
     SendMessageBatchRequestEntry,
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_types::timeout::TimeoutConfig;
 
 use super::receive::ReceiveRequest;
 use super::short_name;
@@ -112,6 +114,8 @@ impl Calls {
     }
 
     /// Receives up to this many messages in one call.
+    ///
+    /// The time for which the service waits is not among that which the client has for a call.
     pub(super) async fn receive(
         &self,
         request: &ReceiveRequest,
@@ -135,6 +139,31 @@ impl Calls {
             .visibility_timeout(request.visibility_seconds())
             .set_message_attribute_names(Some(request.attributes.clone()))
             .set_message_system_attribute_names(Some(request.system_attributes.clone()));
+        let mut changes = Builder::from(self.changes.clone());
+        if let Some(timeouts) = self.client.config().timeout_config() {
+            changes = changes.timeout_config(longer(timeouts, request.wait));
+        }
+        let request = pin!(call.customize().config_override(changes).send());
+        in_span(request, &span, RequestId::request_id).await
+    }
+
+    /// Asks for the redrive policy of the queue.
+    pub(super) async fn redrive_policy(
+        &self,
+        queue_url: &str,
+    ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
+        let span = request_span!(
+            "SQS",
+            "GetQueueAttributes",
+            messaging.system = "aws_sqs",
+            messaging.operation.name = "GetQueueAttributes",
+            messaging.destination.name = short_name(queue_url),
+        );
+        let call = self
+            .client
+            .get_queue_attributes()
+            .queue_url(queue_url)
+            .attribute_names(QueueAttributeName::RedrivePolicy);
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
         in_span(request, &span, RequestId::request_id).await
     }
@@ -166,6 +195,21 @@ impl Calls {
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
         in_span(request, &span, RequestId::request_id).await
     }
+}
+
+/// The same timeouts for a call that the service answers only after up to `wait` when it has nothing to tell.
+fn longer(timeouts: &TimeoutConfig, wait: Duration) -> TimeoutConfig {
+    let mut longer = timeouts.to_builder();
+    if let Some(timeout) = timeouts.read_timeout() {
+        longer = longer.read_timeout(timeout.saturating_add(wait));
+    }
+    if let Some(timeout) = timeouts.operation_timeout() {
+        longer = longer.operation_timeout(timeout.saturating_add(wait));
+    }
+    if let Some(timeout) = timeouts.operation_attempt_timeout() {
+        longer = longer.operation_attempt_timeout(timeout.saturating_add(wait));
+    }
+    longer.build()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod plain;
 mod queue;
 mod receive;
 mod receives;
+mod redrive;
 #[cfg(test)]
 mod testing;
 mod visibility;
@@ -28,6 +29,7 @@ pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use queue::{MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGES, SqsQueue};
 pub(crate) use receive::{ReceiveRequest, Receiving};
 pub(crate) use receives::Receives;
+pub(crate) use redrive::max_receive_count;
 pub use visibility::{MAX_VISIBILITY_TIMEOUT, SqsVisibility, VisibilityChange};
 
 /// The id and the verdict of an entry that failed.

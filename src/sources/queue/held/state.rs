@@ -7,12 +7,20 @@ use std::time::Duration;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use tokio::time::Instant;
 
+use super::groups::Groups;
+use super::reading_ahead::ReadingAhead;
+use crate::moment::Moment;
 use crate::report::Cause;
 use crate::sources::queue::held_message::{HeldMessage, Phase};
 use crate::sources::queue::progress::{ReceiveError, ReceiveFigures};
+use crate::targets::sqs::MAX_MESSAGES;
 
 /// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
 const MOST_REMEMBERED: usize = 100_000;
+
+/// Messages that may be set aside, less some for those that others have received: SQS hides about 120,000 of a queue, and answers further
+/// receives that wait as if the queue was empty. From "Amazon SQS message quotas".
+const MOST_ASIDE: usize = 115_000;
 
 const GROUP: MessageSystemAttributeName = MessageSystemAttributeName::MessageGroupId;
 
@@ -27,14 +35,23 @@ pub(super) struct State {
     next: u64,
     messages: HashMap<u64, HeldMessage>,
     ready: VecDeque<u64>,
-    /// The groups of which a message is ready or handed out, and the messages that wait behind it.
-    groups: HashMap<Arc<str>, VecDeque<u64>>,
+    groups: Groups,
     due: BTreeSet<(Instant, u64)>,
     aside: usize,
+    handed_out: usize,
+    reading_ahead: ReadingAhead,
+    /// How often a message is received before it becomes a dead letter, if that is known.
+    max_receives: Option<u32>,
+    /// How often the message that came last was received.
+    last_receives: u32,
+    /// The queue was asked for it.
+    pub(super) is_prepared: bool,
     to_delete: Vec<u64>,
     to_release: Vec<u64>,
     /// When a message was underway last, or may have been.
     active_at: Instant,
+    /// When a message was received, taken or settled last.
+    changed_at: Instant,
     /// The ids of messages that were settled and not deleted.
     undeleted: HashSet<String>,
     pub(super) failure: Option<ReceiveError>,
@@ -47,13 +64,22 @@ pub(crate) struct Load {
     pub(crate) underway: usize,
     /// Messages that wait to be taken.
     pub(crate) ready: usize,
+    /// Messages whose tickets exist.
+    pub(crate) handed_out: usize,
+    /// Messages that are to be there or on their way.
+    pub(crate) wanted: usize,
+    /// Messages of a call at most.
+    pub(crate) together: usize,
+    /// As many messages are set aside as SQS hides.
+    pub(crate) is_full: bool,
     pub(crate) active_at: Instant,
+    pub(crate) changed_at: Instant,
 }
 
 /// What is to be done for held messages.
 pub(crate) struct Work {
     pub(crate) deletions: Vec<(u64, String)>,
-    pub(crate) releases: Vec<(u64, String)>,
+    pub(crate) releases: Vec<(u64, String, Duration)>,
     pub(crate) renewals: Vec<(u64, String, Duration)>,
     /// When there may be more.
     pub(crate) next: Option<Instant>,
@@ -62,7 +88,7 @@ pub(crate) struct Work {
 }
 
 impl State {
-    pub(super) fn new(is_fifo: bool, visibility: Duration) -> Self {
+    pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
             is_fifo,
             visibility,
@@ -71,12 +97,18 @@ impl State {
             next: 0,
             messages: HashMap::new(),
             ready: VecDeque::new(),
-            groups: HashMap::new(),
+            groups: Groups::default(),
             due: BTreeSet::new(),
             aside: 0,
+            handed_out: 0,
+            reading_ahead: ReadingAhead::new(window),
+            max_receives: None,
+            last_receives: 1,
+            is_prepared: false,
             to_delete: Vec::new(),
             to_release: Vec::new(),
             active_at: Instant::now(),
+            changed_at: Instant::now(),
             undeleted: HashSet::new(),
             failure: None,
             figures: ReceiveFigures::default(),
@@ -95,21 +127,53 @@ impl State {
         self.active_at = Instant::now() + self.visibility;
     }
 
-    pub(super) fn load(&self) -> Load {
+    /// Messages become dead letters after so many receives.
+    pub(super) fn limit_receives(&mut self, max_receives: Option<u32>) {
+        self.max_receives = max_receives;
+    }
+
+    fn receives(&self, number: u64) -> u32 {
+        self.messages.get(&number).map_or(0, |held| held.receives)
+    }
+
+    /// Whether the message becomes a dead letter when it is received once more.
+    fn is_last_receive(&self, number: u64) -> bool {
+        self.max_receives.is_some_and(|most| self.receives(number) >= most)
+    }
+
+    /// Whether messages can do with a receive less: one that is received and not handed out, when the process ends, has lost it. Those of
+    /// now have used half of them at most.
+    fn can_spare_receives(&self) -> bool {
+        let next = self.ready.front().map_or(0, |number| self.receives(*number));
+        let used = self.last_receives.max(next);
+        self.max_receives.is_none_or(|most| used <= most / 2)
+    }
+
+    pub(super) fn load(&mut self) -> Load {
+        let can_spare = self.can_spare_receives();
+        let wanted = self.reading_ahead.wanted(Instant::now(), self.handed_out, can_spare);
         Load {
             underway: self.messages.len() - self.aside,
             ready: self.ready.len(),
+            handed_out: self.handed_out,
+            wanted,
+            // Several may be of one group.
+            together: if can_spare || !self.is_fifo { MAX_MESSAGES } else { 1 },
+            is_full: self.aside >= MOST_ASIDE,
             active_at: self.active_at,
+            changed_at: self.changed_at,
         }
     }
 
     /// Messages that may become ready.
     pub(super) fn waiting(&self) -> usize {
-        self.ready.len() + self.groups.values().map(VecDeque::len).sum::<usize>()
+        self.ready.len() + self.groups.waiting()
     }
 
     pub(super) fn is_current(&self, number: u64) -> bool {
-        self.messages.get(&number).is_some_and(|held| !held.has_expired)
+        let now = Instant::now();
+        let held = self.messages.get(&number);
+        held.is_some_and(|held| !held.has_expired && held.is_hidden(now))
     }
 
     pub(super) fn hold(&mut self, mut message: Message) {
@@ -117,7 +181,8 @@ impl State {
             return;
         };
         self.figures.received += 1;
-        self.active_at = self.active_at.max(Instant::now());
+        self.changed_at = Instant::now();
+        self.active_at = self.active_at.max(self.changed_at);
         let group = message.attributes().and_then(|attributes| attributes.get(&GROUP));
         let group = group.filter(|_| self.is_fifo).map(|group| Arc::from(group.as_str()));
         let number = self.next;
@@ -125,30 +190,46 @@ impl State {
         let held = HeldMessage::new(message, handle, group, self.visibility);
         self.due.insert((held.due, number));
         let is_done = self.undeleted.contains(&held.id);
-        let group = held.group.clone();
+        let (group, id) = (held.group.clone(), held.id.clone());
+        self.last_receives = held.receives;
         self.messages.insert(number, held);
         if is_done {
             self.enter(number, Phase::Deleting);
         } else if self.is_closed {
             self.enter(number, Phase::Releasing);
-        } else if let Some(waiting) = group.as_ref().and_then(|group| self.groups.get_mut(group)) {
-            waiting.push_back(number);
+        } else if group.is_none_or(|group| self.groups.enter(&group, number, &id)) {
+            self.is_ready(number);
+        }
+    }
+
+    /// The message is the next one of its group. One that must not be received once more is handed out before the others.
+    fn is_ready(&mut self, number: u64) {
+        if self.is_last_receive(number) {
+            self.ready.push_front(number);
         } else {
-            self.groups.extend(group.map(|group| (group, VecDeque::new())));
             self.ready.push_back(number);
         }
     }
 
     pub(super) fn take(&mut self) -> Option<(u64, Message)> {
+        let now = Instant::now();
         while let Some(number) = self.ready.pop_front() {
             let Some(held) = self.messages.get_mut(&number) else {
                 continue;
             };
-            if let Some(message) = held.message.take() {
+            // The task that renews may not have had a turn.
+            if !held.is_hidden(now) {
+                self.expire(number);
+            } else if let Some(message) = held.message.take() {
+                let held_for = held.age(now);
                 held.phase = Phase::HandedOut;
+                self.handed_out += 1;
+                self.changed_at = now;
+                self.reading_ahead.was_taken(held_for, self.handed_out);
                 return Some((number, message));
             }
         }
+        self.reading_ahead.is_awaited(self.handed_out);
         None
     }
 
@@ -170,34 +251,55 @@ impl State {
         };
         let group = held.current_group();
         self.enter(number, Phase::Deleting);
-        let Some(group) = group else { return };
-        match self.groups.get_mut(&group).map(VecDeque::pop_front) {
-            Some(Some(next)) => self.ready.push_back(next),
-            Some(None) => drop(self.groups.remove(&group)),
-            None => {}
+        self.reading_ahead.was_settled(Instant::now());
+        self.go_on(group.as_ref());
+    }
+
+    /// The next message of the group is ready.
+    fn go_on(&mut self, group: Option<&Arc<str>>) {
+        if let Some(next) = group.and_then(|group| self.groups.leave(group)) {
+            self.is_ready(next);
         }
     }
 
-    pub(super) fn release(&mut self, number: u64) {
-        self.give_back(number, Phase::Releasing);
-    }
-
-    pub(super) fn set_aside(&mut self, number: u64) {
-        let phase = if self.is_closed { Phase::Releasing } else { Phase::Aside };
-        self.give_back(number, phase);
-    }
-
-    /// The message is released or set aside, and with it those that wait behind it.
-    fn give_back(&mut self, number: u64, phase: Phase) {
+    /// The message becomes visible after the delay. Those behind it in its group are kept: SQS gives it out again alone, although they
+    /// are hidden, and each of them has a receive less if it is received once more.
+    pub(super) fn release(&mut self, number: u64, delay: Duration) {
         let Some(held) = self.handed_out(number) else {
             return;
         };
+        if held.has_expired {
+            self.remove(number);
+            return;
+        }
+        let (group, id) = (held.current_group(), held.id.clone());
+        if let Some(held) = self.messages.get_mut(&number) {
+            held.release_for(delay);
+            let visible_at = Instant::now() + held.released_for;
+            self.active_at = self.active_at.max(visible_at);
+            match &group {
+                // It does not come again.
+                _ if self.is_last_receive(number) => self.go_on(group.as_ref()),
+                Some(group) => self.groups.release(group, &id, visible_at + self.visibility),
+                None => {}
+            }
+        }
+        self.enter(number, Phase::Releasing);
+    }
+
+    /// The message is set aside, and those that wait behind it.
+    pub(super) fn set_aside(&mut self, number: u64) {
+        let Some(held) = self.handed_out(number) else {
+            return;
+        };
+        let phase = if self.is_closed { Phase::Releasing } else { Phase::Aside };
         let (group, has_expired) = (held.current_group(), held.has_expired);
         self.hold_back(group.as_ref(), phase);
         if has_expired {
             self.remove(number);
         } else {
             self.enter(number, phase);
+            self.reading_ahead.was_settled(Instant::now());
         }
     }
 
@@ -208,7 +310,7 @@ impl State {
     }
 
     fn hold_back(&mut self, group: Option<&Arc<str>>, phase: Phase) {
-        let waiting = group.and_then(|group| self.groups.remove(group));
+        let waiting = group.map(|group| self.groups.remove(group));
         for number in waiting.into_iter().flatten() {
             self.enter(number, phase);
         }
@@ -220,15 +322,17 @@ impl State {
         };
         self.aside -= usize::from(held.phase == Phase::Aside);
         self.aside += usize::from(phase == Phase::Aside);
+        self.handed_out -= usize::from(held.phase == Phase::HandedOut);
         held.phase = phase;
         held.message = None;
+        self.changed_at = Instant::now();
         match phase {
             Phase::Deleting => self.to_delete.push(number),
             Phase::Releasing => {
                 self.due.remove(&(held.due, number));
                 self.to_release.push(number);
             }
-            Phase::Aside => self.active_at = self.active_at.max(Instant::now()),
+            Phase::Aside => self.active_at = self.active_at.max(self.changed_at),
             Phase::Waiting | Phase::HandedOut => {}
         }
     }
@@ -237,7 +341,9 @@ impl State {
         let held = self.messages.remove(&number)?;
         self.due.remove(&(held.due, number));
         self.aside -= usize::from(held.phase == Phase::Aside);
-        self.active_at = self.active_at.max(Instant::now());
+        self.handed_out -= usize::from(held.phase == Phase::HandedOut);
+        self.changed_at = Instant::now();
+        self.active_at = self.active_at.max(self.changed_at);
         Some(held)
     }
 
@@ -270,7 +376,7 @@ impl State {
         }
     }
 
-    pub(super) fn renewed(&mut self, number: u64, at: Instant, timeout: Duration, outcome: Result<(), Cause>) {
+    pub(super) fn renewed(&mut self, number: u64, at: Moment, timeout: Duration, outcome: Result<(), Cause>) {
         match outcome {
             Ok(()) => self.reschedule(number, |held| held.has_been_renewed(at, timeout)),
             Err(cause) if is_of_the_handle(&cause) => self.expire(number),
@@ -286,7 +392,7 @@ impl State {
         }
     }
 
-    fn fail(&mut self, operation: &'static str, cause: Cause) {
+    pub(super) fn fail(&mut self, operation: &'static str, cause: Cause) {
         self.failure.get_or_insert(ReceiveError { operation, cause });
     }
 
@@ -333,6 +439,9 @@ impl State {
             self.due.remove(&(at, number));
             due.push(number);
         }
+        for number in self.groups.take_overdue(now) {
+            self.enter(number, Phase::Releasing);
+        }
         let mut renewals = Vec::new();
         for number in due {
             let Some(held) = self.messages.get_mut(&number) else {
@@ -351,11 +460,25 @@ impl State {
         let releases = std::mem::take(&mut self.to_release);
         Work {
             deletions: self.with_handles(deletions),
-            releases: self.with_handles(releases),
+            releases: self.with_delays(releases),
             renewals,
-            next: self.due.first().map(|(at, _)| *at),
+            next: self
+                .due
+                .first()
+                .map(|(at, _)| *at)
+                .into_iter()
+                .chain(self.groups.next_overdue())
+                .min(),
             is_over: self.is_closed && self.calls == 0 && self.messages.is_empty(),
         }
+    }
+
+    fn with_delays(&self, numbers: Vec<u64>) -> Vec<(u64, String, Duration)> {
+        let released = |number| {
+            let held = self.messages.get(&number)?;
+            Some((number, held.handle.clone(), held.released_for))
+        };
+        numbers.into_iter().filter_map(released).collect()
     }
 
     fn with_handles(&self, numbers: Vec<u64>) -> Vec<(u64, String)> {
@@ -382,6 +505,8 @@ fn is_of_the_handle(cause: &Cause) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
 
     fn message(id: u32) -> Message {
@@ -391,6 +516,10 @@ mod tests {
         message.attributes(GROUP, "group").build()
     }
 
+    fn state() -> State {
+        State::new(true, Duration::from_mins(1), 1_000)
+    }
+
     fn taken(state: &mut State) -> Option<u64> {
         state.take().map(|(number, _)| number)
     }
@@ -398,8 +527,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_message_that_has_expired_moves_nothing_of_its_group() {
         let settled: fn(&mut State, u64) = State::settle;
-        for end in [settled, State::release, State::set_aside] {
-            let mut state = State::new(true, Duration::from_mins(1));
+        let released = |state: &mut State, number| state.release(number, Duration::ZERO);
+        for end in [settled, released, State::set_aside] {
+            let mut state = state();
             state.hold(message(1));
             let expired = taken(&mut state).unwrap();
             state.expire(expired);
@@ -414,5 +544,48 @@ mod tests {
             assert!(taken(&mut state).is_some_and(|next| next > again));
             assert_eq!(taken(&mut state), None);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_behind_a_message_that_does_not_come_again_is_released() {
+        let mut state = state();
+        for id in [1, 2, 3] {
+            state.hold(message(id));
+        }
+        let first = taken(&mut state).unwrap();
+        // Another receiver gets it.
+        state.release(first, Duration::from_secs(10));
+        let work = state.take_work(Instant::now());
+        assert_eq!(work.releases, [(first, "1".to_owned(), Duration::from_secs(10))]);
+        for _ in 0..3 {
+            advance(Duration::from_secs(23)).await;
+            let work = state.take_work(Instant::now());
+            assert_eq!(work.releases, []);
+            for (number, _, timeout) in work.renewals {
+                state.renewed(number, Moment::now(), timeout, Ok(()));
+            }
+        }
+        advance(Duration::from_secs(1)).await;
+        let work = state.take_work(Instant::now());
+        let handles: Vec<String> = work.releases.into_iter().map(|(_, handle, _)| handle).collect();
+        assert_eq!(handles, ["2", "3"]);
+        assert_eq!((taken(&mut state), state.waiting()), (None, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_ticket_whose_time_has_passed_is_not_current_although_no_task_has_run() {
+        let mut state = state();
+        state.hold(message(1));
+        state.hold(message(2));
+        let first = taken(&mut state).unwrap();
+        assert!(state.is_current(first));
+        advance(Duration::from_secs(59)).await;
+        assert!(state.is_current(first));
+        advance(Duration::from_secs(1)).await;
+        assert!(!state.is_current(first));
+        // Nor is one handed out that may be visible to others.
+        state.settle(first);
+        assert_eq!(taken(&mut state), None);
+        assert_eq!(state.figures().expired, 1);
     }
 }
