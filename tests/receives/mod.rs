@@ -1,7 +1,6 @@
 //! Queues as the input of deliveries, against the simulator.
 
 mod endings;
-#[expect(dead_code, reason = "other tests look at spans")]
 mod order;
 mod promise;
 mod reading_ahead;
