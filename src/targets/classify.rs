@@ -20,7 +20,7 @@ use self::codes::{
     Doubt, EXPIRED, FORBIDDEN, Meaning, TOO_LARGE, UNKNOWN_KEYS, WRONG_SIGNATURES, WRONG_TIMES, known, short,
 };
 use super::renewal::Used;
-use super::transmission::{Clock, Signature, is_unconnected, named_wait, signature, unsent};
+use super::transmission::{Clock, Signature, is_too_long, is_unconnected, named_wait, signature, unsent};
 use super::{Answer, Fault, Rejection, Verdict};
 
 /// What a failed call of an AWS SDK means for the entries of its chunk, by the error code, the HTTP status, or the failure
@@ -171,6 +171,7 @@ where
         SdkError::TimeoutError(_) => "timeout",
         SdkError::DispatchFailure(failure) if failure.is_timeout() => "connection timeout",
         SdkError::DispatchFailure(_) => "connection failed",
+        SdkError::ResponseError(_) if is_too_long(error) => ENDLESS,
         SdkError::ResponseError(_) => "answer cut short",
         // The SDK may add kinds of failures. Sending again loses nothing.
         _ => "unknown failure",
@@ -259,6 +260,9 @@ fn of_signature(meaning: Meaning, code: &str, signature: &Signature) -> Meaning 
     meaning
 }
 
+/// An answer that is longer than any of the service.
+const ENDLESS: &str = "answer too long";
+
 /// What a code says of the caller, in words that say what to do.
 fn explanation(code: &str, clock: Clock) -> Option<&'static str> {
     const CLOCK: &str = "the clock of this machine is wrong";
@@ -274,6 +278,9 @@ fn explanation(code: &str, clock: Clock) -> Option<&'static str> {
             Clock::Corrected | Clock::Wrong => CLOCK,
             Clock::Unknown => "the secret access key or the clock of this machine is wrong",
         });
+    }
+    if code == ENDLESS {
+        return Some("it is longer than any answer of the service: see what else answers at the endpoint");
     }
     let is_late = WRONG_TIMES.contains(&code) || FORBIDDEN.contains(&code) && clock == Clock::Corrected;
     is_late.then_some(CLOCK)

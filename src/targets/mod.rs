@@ -5,6 +5,8 @@
 
 mod answer;
 #[cfg(feature = "aws")]
+mod answer_limit;
+#[cfg(feature = "aws")]
 mod classify;
 #[cfg(feature = "cloudwatch")]
 pub mod cloudwatch;
@@ -46,6 +48,8 @@ mod transmission;
 
 pub use self::target::Limits;
 pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
+#[cfg(feature = "aws")]
+pub use answer_limit::AnswerLimit;
 #[cfg(feature = "aws")]
 pub use classify::{classify, classify_entry};
 pub(crate) use erased::{ErasedTarget, Wanted};

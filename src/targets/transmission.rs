@@ -22,13 +22,14 @@ use aws_smithy_runtime_api::client::interceptors::context::{
     self, BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
     FinalizerInterceptorContextMut,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, Metadata, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::DateTime;
 use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
+use super::answer_limit::{self, bound};
 use super::renewal::{Renewal, Used};
 
 /// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
@@ -42,7 +43,8 @@ const NOT_SENT: &str = "request not sent";
 const SIGNATURE: AuthSchemeId = AuthSchemeId::new("sigv4");
 
 /// An interceptor that records how far the request of each call got. With it, [`classify`](super::classify) distinguishes a
-/// call that was never sent from one whose answer is lost, and a signature with a wrong time from a wrong signature.
+/// call that was never sent from one whose answer is lost, and a signature with a wrong time from a wrong signature. It also bounds what
+/// is read of an answer, as [`AnswerLimit`](super::AnswerLimit) does.
 ///
 /// Use one for all calls of a client; its clones share their state.
 #[derive(Debug, Clone, Default)]
@@ -146,6 +148,8 @@ impl Intercept for Transmission {
         _: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
+        let operation = bag.load::<Metadata>().map(Metadata::name);
+        bound(context.response_mut(), operation.unwrap_or_default());
         let Some(transmitted) = bag.load::<Transmitted>() else {
             return Ok(());
         };
@@ -268,6 +272,11 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
         let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         held.map_or_else(|| error.source(), |held| Some(held))
     })
+}
+
+/// Whether an answer was longer than any of the service.
+pub(super) fn is_too_long(error: &(dyn Error + 'static)) -> bool {
+    chain(error).any(answer_limit::is_too_long)
 }
 
 fn distance(one: SystemTime, other: SystemTime) -> Duration {
