@@ -169,7 +169,9 @@ fn page(
         receipt.await.map_err(|unread| failed(unread.cause))?;
         // The page of an accepted read is there.
         let mut page = read.take_page().ok_or_else(|| failed(Cause::Closed))?;
-        segment.has_read(&mut page);
+        segment
+            .has_read(&mut page)
+            .map_err(|fault| failed(Cause::Refused(fault)))?;
         Ok((segment, page))
     }
     .boxed()

@@ -1,8 +1,14 @@
 //! One segment of a scan, and how large its next page is.
 
-use crate::targets::dynamo::{Page, PageRead};
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::position::SegmentPlace;
+use crate::targets::Fault;
+use crate::targets::dynamo::{Page, PageRead};
+
+type Attributes = HashMap<String, AttributeValue>;
 
 /// The items of the first page if their size is not known. The largest ones cost as much as half a full page.
 const FIRST_ITEMS: u32 = 10;
@@ -29,6 +35,29 @@ pub(super) struct Segment {
     pub(super) place: SegmentPlace,
     /// Read units of the last page, and of each of its items.
     cost: Option<Cost>,
+    keys: Keys,
+}
+
+/// The keys that the pages of a segment went on from, of which one is kept.
+#[derive(Debug, Default)]
+struct Keys {
+    pages: u64,
+    kept: Option<Attributes>,
+}
+
+impl Keys {
+    /// Whether the key is that of an earlier page, so that the segment does not end. The key that is kept is replaced whenever the
+    /// pages have doubled, so that in time it is one of those that come again, however many they are.
+    fn come_again_with(&mut self, key: &Attributes) -> bool {
+        if self.kept.as_ref() == Some(key) {
+            return true;
+        }
+        self.pages += 1;
+        if self.pages.is_power_of_two() {
+            self.kept = Some(key.clone());
+        }
+        false
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +105,7 @@ impl Segment {
             number,
             place,
             cost: None,
+            keys: Keys::default(),
         }
     }
 
@@ -103,14 +133,18 @@ impl Segment {
         (Some(items), (item * f64::from(items)).min(most))
     }
 
-    /// The page was read: the segment is continued after it.
-    pub(super) fn has_read(&mut self, page: &mut Page) {
+    /// The page was read: the segment is continued after it. It is an error if that is where an earlier page was continued.
+    pub(super) fn has_read(&mut self, page: &mut Page) -> Result<(), Fault> {
         if let (Some(units), 1..) = (page.units.filter(|units| *units > 0.0), page.scanned) {
             #[expect(clippy::cast_precision_loss, reason = "items of a page")]
             let item = units / page.scanned as f64;
             self.cost = Some(Cost { page: units, item });
         }
+        if page.last.as_ref().is_some_and(|key| self.keys.come_again_with(key)) {
+            return Err(Fault::new("the key to go on from is that of an earlier page"));
+        }
         self.place = page.last.take().map_or(SegmentPlace::End, SegmentPlace::After);
+        Ok(())
     }
 }
 
@@ -129,9 +163,7 @@ fn whole_u32(items: f64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
-    use aws_sdk_dynamodb::types::AttributeValue;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     use super::*;
 
@@ -144,18 +176,24 @@ mod tests {
         }
     }
 
+    /// A page with a key of its own to go on from.
     fn page(scanned: u64, units: f64) -> Page {
+        static KEYS: AtomicU32 = AtomicU32::new(0);
         Page {
             scanned,
             units: Some(units),
-            last: Some(HashMap::from([("id".to_owned(), AttributeValue::S("a".into()))])),
+            last: Some(key(KEYS.fetch_add(1, Relaxed))),
             ..Page::default()
         }
     }
 
+    fn key(id: u32) -> Attributes {
+        HashMap::from([("id".to_owned(), AttributeValue::N(id.to_string()))])
+    }
+
     fn after(scanned: u64, units: f64) -> Segment {
         let mut segment = Segment::new(0, SegmentPlace::Start);
-        segment.has_read(&mut page(scanned, units));
+        segment.has_read(&mut page(scanned, units)).unwrap();
         segment
     }
 
@@ -187,7 +225,7 @@ mod tests {
             // Items of a kilobyte.
             let items = u64::from(limit.unwrap_or(u32::MAX)).min(1_024);
             #[expect(clippy::cast_precision_loss)]
-            segment.has_read(&mut page(items, items as f64 / 8.0));
+            segment.has_read(&mut page(items, items as f64 / 8.0)).unwrap();
         }
         assert_eq!(sizes, [Some(10), Some(40), Some(160), Some(640), None, None]);
     }
@@ -225,20 +263,36 @@ mod tests {
     #[test]
     fn a_page_that_has_read_nothing_changes_no_size() {
         let mut segment = after(100, 50.0);
-        segment.has_read(&mut page(0, 0.5));
+        segment.has_read(&mut page(0, 0.5)).unwrap();
         assert_eq!(segment.size(bounds(Some(100.0))), (Some(50), 25.0));
     }
 
     #[test]
     fn a_segment_ends_without_a_key_to_go_on_from() {
         let mut segment = Segment::new(0, SegmentPlace::Start);
-        segment.has_read(&mut page(1, 0.5));
+        segment.has_read(&mut page(1, 0.5)).unwrap();
         assert!(segment.place.key().is_some());
         let mut last = Page {
             last: None,
             ..page(1, 0.5)
         };
-        segment.has_read(&mut last);
+        segment.has_read(&mut last).unwrap();
         assert_eq!(segment.place, SegmentPlace::End);
+    }
+
+    #[test]
+    fn keys_that_come_again_are_noticed_however_many_they_are() {
+        for (others, cycle) in [(0, 1), (1, 1), (0, 2), (5, 7), (1_000, 300), (3, 1_000)] {
+            let mut segment = Segment::new(0, SegmentPlace::Start);
+            let mut read = |id| {
+                let mut page = page(1, 0.5);
+                page.last = Some(key(id));
+                segment.has_read(&mut page)
+            };
+            // None comes again before they all were there.
+            assert!((0..others + cycle).all(|id| read(id).is_ok()), "{others}, {cycle}");
+            let mut again = (others..others + cycle).cycle().take(4 * (others + cycle) as usize);
+            assert!(again.any(|id| read(id).is_err()), "{others}, {cycle}");
+        }
     }
 }

@@ -26,7 +26,8 @@ pub struct ReceiveFigures {
 }
 
 /// No more messages are received: the queue does not exist or was deleted, a permission is missing, no call was answered for
-/// [`give_up_after`](crate::DeliveryOptions::give_up_after), or accepted messages cannot be deleted.
+/// [`give_up_after`](crate::DeliveryOptions::give_up_after), accepted messages cannot be deleted, or the queue returns a message each time
+/// that it has deleted it, so that there was no end.
 ///
 /// Messages that were not settled become visible again. `Debug` and `Display` show nothing of a message.
 #[derive(Debug, Clone)]

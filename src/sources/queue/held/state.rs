@@ -7,12 +7,14 @@ use std::time::Duration;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use tokio::time::Instant;
 
+use super::deletions::Deletions;
 use super::groups::Groups;
 use super::reading_ahead::ReadingAhead;
 use crate::moment::Moment;
 use crate::report::Cause;
 use crate::sources::queue::held_message::{HeldMessage, Phase};
 use crate::sources::queue::progress::{ReceiveError, ReceiveFigures};
+use crate::targets::Fault;
 use crate::targets::sqs::MAX_MESSAGES;
 
 /// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
@@ -54,6 +56,7 @@ pub(super) struct State {
     changed_at: Instant,
     /// The ids of messages that were settled and not deleted.
     undeleted: HashSet<String>,
+    deletions: Deletions,
     pub(super) failure: Option<ReceiveError>,
     figures: ReceiveFigures,
 }
@@ -110,6 +113,7 @@ impl State {
             active_at: Instant::now(),
             changed_at: Instant::now(),
             undeleted: HashSet::new(),
+            deletions: Deletions::default(),
             failure: None,
             figures: ReceiveFigures::default(),
         }
@@ -354,6 +358,10 @@ impl State {
         let Err(cause) = outcome else {
             self.figures.deleted += 1;
             self.undeleted.remove(&held.id);
+            if self.deletions.has_deleted(held.id) {
+                let fault = Fault::new("a message was received again each time that it was deleted");
+                self.fail("ReceiveMessage", Cause::Refused(fault));
+            }
             return;
         };
         self.figures.undeleted += 1;
