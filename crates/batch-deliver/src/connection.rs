@@ -4,10 +4,13 @@ mod account;
 mod credentials;
 mod endpoints;
 mod lookup_time;
+mod profile;
+mod site;
 
 use std::error::Error;
 use std::time::Duration;
 
+pub(crate) use aws_batch_delivery::targets::AnswerLimit;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -20,12 +23,16 @@ use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
 #[cfg(feature = "s3")]
 use aws_sdk_s3::error::BoxError;
 
-pub(crate) use self::account::account;
+pub(crate) use self::account::{account, account_of_arn, account_of_queue};
+pub(crate) use self::credentials::can_be_renewed;
 pub(crate) use self::endpoints::url;
 pub(crate) use self::lookup_time::LookupTime;
+use self::profile::Profile;
+pub(crate) use self::site::Site;
 use crate::outcome::Failure;
 
-/// How the services are reached. What is not given is found as by AWS's own tools.
+/// How the services are reached. What is not given is found as by AWS's own tools, except that what a profile has that is given comes
+/// before variables of the environment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Connection {
     /// The profile of the shared AWS configuration.
@@ -85,15 +92,20 @@ impl Connection {
         }
     }
 
-    /// The AWS configuration, as AWS's own tools find it.
+    /// That the profile exists, for a command that reaches something else first.
+    pub(crate) async fn check_profile(&self) -> Result<(), Failure> {
+        Profile::find(self.profile.as_deref()).await.map(drop)
+    }
+
+    /// The AWS configuration.
     pub(crate) async fn config(&self) -> Result<SdkConfig, Failure> {
+        let profile = Profile::find(self.profile.as_deref()).await?;
         let timeouts = TimeoutConfig::builder().read_timeout(ANSWER).build();
-        let mut loader = aws_config::defaults(BehaviorVersion::latest()).timeout_config(timeouts);
-        if let Some(profile) = &self.profile {
-            loader = loader.profile_name(profile);
-        }
-        if let Some(region) = &self.region {
-            loader = loader.region(Region::new(region.clone()));
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .timeout_config(timeouts)
+            .profile_name(&profile.name);
+        if let Some(region) = self.region.clone().or_else(|| profile.region()) {
+            loader = loader.region(Region::new(region));
         }
         if let Some(url) = &self.endpoint_url {
             loader = loader.endpoint_url(url);
@@ -106,10 +118,16 @@ impl Connection {
         check_region(region.as_ref())?;
         let config = match self.endpoint_url {
             Some(_) => config,
-            None => endpoints::checked(config)?,
+            None => endpoints::checked(config, profile.is_named)?,
         };
-        credentials::check(&config, self.profile.as_deref()).await?;
+        let config = profile.with_its_credentials(config);
+        credentials::check(&config, &profile).await?;
         Ok(config)
+    }
+
+    /// Where what this service has is, reached with the configuration of this connection, in this account if that is known.
+    pub(crate) fn site(&self, config: &SdkConfig, service: &'static str, account: Option<&str>) -> Site {
+        Site::new(config, self.endpoint_url.as_deref(), service, account)
     }
 
     /// The client for this bucket. The SDK does not follow S3 to another region, so the region is looked up if it is not given.
@@ -118,7 +136,9 @@ impl Connection {
         let config = self.config().await?;
         // Emulators do not resolve bucket names as hosts.
         let is_emulator = config.endpoint_url().is_some() || endpoints::endpoint(&config, "S3").is_some();
-        let mut builder = Builder::from(&config).force_path_style(is_emulator);
+        let mut builder = Builder::from(&config)
+            .force_path_style(is_emulator)
+            .interceptor(AnswerLimit);
         if self.request_payer {
             builder = builder.interceptor(RequestPayer);
         }

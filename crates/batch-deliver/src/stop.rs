@@ -12,16 +12,36 @@ use tokio::signal;
 use tokio::signal::unix::{Signal, SignalKind};
 use tokio_util::sync::CancellationToken;
 
-use crate::console::Console;
+use crate::console::{Console, print_warnings};
 
 /// Whether and why the delivery stops before its end. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop {
     pub(crate) token: CancellationToken,
     was_interrupted: Arc<AtomicBool>,
+    has_expired: Arc<AtomicBool>,
 }
 
 impl Stop {
+    /// Prints the warnings of the library. When the credentials have expired and cannot be renewed, the delivery ends.
+    pub(crate) fn print_warnings(&self, console: Console, can_be_renewed: fn() -> bool) {
+        let stop = self.clone();
+        print_warnings(console, move || {
+            let ends = !can_be_renewed();
+            if ends {
+                stop.has_expired.store(true, Relaxed);
+                stop.token.cancel();
+            }
+            ends
+        });
+    }
+
+    /// Why it ends if it was not interrupted and nothing else has failed.
+    pub(crate) fn failure(&self) -> Option<&'static str> {
+        let has_expired = self.has_expired.load(Relaxed);
+        has_expired.then_some("the AWS credentials have expired (ExpiredToken)")
+    }
+
     /// The first Ctrl-C, request to terminate, or end of the connection ends the delivery cleanly; a second Ctrl-C or request ends
     /// the program with exit code 1.
     pub(crate) fn on_interrupt(&self, console: Console) {
@@ -48,6 +68,7 @@ impl Stop {
         Self {
             token: self.token.child_token(),
             was_interrupted: Arc::clone(&self.was_interrupted),
+            has_expired: Arc::clone(&self.has_expired),
         }
     }
 

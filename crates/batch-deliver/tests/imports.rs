@@ -69,10 +69,10 @@ fn only_the_commands_know_the_command_line() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The warnings of the library are printed by the console.
+/// The warnings of the library are printed by the console, and its limit of answers holds for all connections.
 #[test]
 fn only_the_sinks_and_the_source_of_tables_call_the_library() {
-    let found = imports_outside_of(&["console", "sink", "source"], &["aws_batch_"]);
+    let found = imports_outside_of(&["connection", "console", "sink", "source"], &["aws_batch_"]);
     assert!(found.is_empty(), "{found:#?}");
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::Resettable;
+use clap::builder::{NonEmptyStringValueParser, Resettable};
 use encoding_rs::Encoding;
 
 use super::pace::Pacing;
@@ -88,7 +88,7 @@ impl From<&Recovery> for Places {
 #[command(next_help_heading = "Service")]
 pub(crate) struct Service {
     /// The profile of the shared AWS configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) profile: Option<String>,
     /// The AWS region
     #[arg(long, value_name = "REGION")]

@@ -1,6 +1,7 @@
 //! The arguments of `copy`.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::common::{Output, Recovery, Service};
 use super::destinations::table;
@@ -58,7 +59,7 @@ pub(crate) struct Sides {
     #[arg(long, value_name = "REGION")]
     to_region: Option<String>,
     /// The profile for TO [default: --profile]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     to_profile: Option<String>,
     /// The endpoint of TO [default: --endpoint-url]
     #[arg(long, value_name = "URL", value_parser = url)]
@@ -73,7 +74,7 @@ pub(crate) struct FromSide {
     #[arg(id = "from_region", long = "from-region", value_name = "REGION")]
     region: Option<String>,
     /// Its profile [default: --profile]
-    #[arg(id = "from_profile", long = "from-profile", value_name = "NAME")]
+    #[arg(id = "from_profile", long = "from-profile", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     profile: Option<String>,
     /// Its endpoint [default: --endpoint-url]
     #[arg(id = "from_endpoint_url", long = "from-endpoint-url", value_name = "URL", value_parser = url)]

@@ -1,6 +1,7 @@
 //! The options of `move`, `redrive` and `drain`, which take messages out of a queue.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::common::{Output, Service};
 use super::destinations::{GROUP, group};
@@ -92,7 +93,7 @@ impl Which {
 #[command(next_help_heading = "Other queue")]
 pub(crate) struct OtherSide {
     /// The profile for the queue of --to [default: --profile]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) to_profile: Option<String>,
     /// The region of the queue of --to [default: that of its URL or ARN, or --region]
     #[arg(long, value_name = "REGION")]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::estimate::{Estimate, Told};
 use super::from_table::FromTable;
 use super::simulation::{Simulation, table};
+use super::site;
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToCopy};
 use crate::connection::{Connection, LookupTime, words};
@@ -29,6 +30,9 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let [from, to] = [from, to].map(|side| side.until(arguments.pace.deadline));
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::if_filled(&arguments.service, simulated, &console);
+    if simulation.is_none() {
+        to.check_profile().await?;
+    }
     let source = table(&reads, &from, "--from", simulation.as_ref(), key.as_ref()).await?;
     let key = needed(source.key())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
@@ -80,6 +84,11 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     if let Some(target) = target.filter(|_| !has_begun && !arguments.if_absent && !arguments.overwrite) {
         check_empty(&arguments.to, &target, to.lookup_time).await?;
     }
+    let places = [
+        (&*arguments.from, source.site.as_ref()),
+        (&*arguments.to, destination.site.as_ref()),
+    ];
+    site::say(&console, &places, false).await;
     let writes = Writes::puts(Some(key.clone()));
     if !arguments.if_absent {
         return copy.deliver(&destination, journal, move |item| writes.of(item)).await;

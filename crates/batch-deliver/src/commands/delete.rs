@@ -36,18 +36,15 @@ pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
 
 /// Begins at once, or after the answer to a question.
 pub(super) async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) -> Result<Outcome, Failure> {
-    if yes {
+    if yes || !can_ask() {
         deliver(job, common).await
     } else {
-        deliver_after(job, common, ask).await
+        deliver_after(job, common, Some(ask)).await
     }
 }
 
-/// Asks whether to begin, if there is a terminal to ask on: with the number of entries if the inputs can be read twice. Blocks.
+/// Asks whether to begin, with the number of entries if the inputs can be read twice. Blocks.
 fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
-    if !can_ask() {
-        return Ok(());
-    }
     if inputs.iter().any(|input| input.storage == InputStorage::Standard) {
         let words =
             "the keys and the answer cannot both come from the terminal: add --yes to delete without a question";

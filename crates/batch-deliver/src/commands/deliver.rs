@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use tokio::task;
 
+use super::site;
 use crate::arguments::Common;
 #[cfg(feature = "s3")]
 use crate::connection;
-use crate::connection::Connection;
-use crate::console::{Console, grouped, print_warnings};
+use crate::connection::{Connection, can_be_renewed};
+use crate::console::{Console, grouped};
 use crate::job::{Job, Kept, Round};
 use crate::keeping::{DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
@@ -28,14 +29,17 @@ type Before<T> = fn(&Job<T>, &[Input]) -> Result<(), Failure>;
 
 /// Delivers the inputs.
 pub(super) async fn deliver<T: Target>(job: Job<T>, common: &Common) -> Result<Outcome, Failure> {
-    deliver_after(job, common, |_, _| Ok(())).await
+    deliver_after(job, common, None).await
 }
+
+/// The commands that change what is there, or take it away.
+const DESTRUCTIVE: [&str; 3] = ["delete", "delete-objects", "update"];
 
 /// Delivers the inputs, unless `before` returns an error. It may block.
 pub(super) async fn deliver_after<T: Target>(
     mut job: Job<T>,
     common: &Common,
-    before: Before<T>,
+    before: Option<Before<T>>,
 ) -> Result<Outcome, Failure> {
     let mut inputs = named(&common.inputs, &job.connection).await?;
     for input in &mut inputs {
@@ -55,10 +59,15 @@ pub(super) async fn deliver_after<T: Target>(
         ..Places::from(&common.recovery)
     };
     places.check(&common.inputs, &inputs)?;
-    task::block_in_place(|| before(&job, &inputs))?;
+    if DESTRUCTIVE.contains(&job.command) {
+        let place = (&*job.destination.name, job.destination.site.as_ref());
+        site::say(&job.console, &[place], before.is_some()).await;
+    }
+    if let Some(before) = before {
+        task::block_in_place(|| before(&job, &inputs))?;
+    }
     // A deadline begins after the answer.
     let options = PaceOptions::from(&common.pace).options()?;
-    print_warnings(job.console.clone());
     #[cfg(feature = "s3")]
     if places.resume.is_some() && inputs.iter().any(Input::is_object) {
         let endpoint = connection::endpoint_of(&job.connection.config().await?, "S3");
@@ -73,6 +82,7 @@ pub(super) async fn deliver_after<T: Target>(
     let open = |path: &PathBuf| FailedConditions::open(path, &pipes);
     let failed = job.failed.as_ref().map(open).transpose()?;
     let stop = Stop::default();
+    stop.print_warnings(job.console.clone(), can_be_renewed);
     let (journal, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
     let kept = Kept {

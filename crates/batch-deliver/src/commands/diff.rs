@@ -11,7 +11,8 @@ use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
 use super::table::needed;
 use crate::arguments::{SimulatedTable, ToDiff};
-use crate::console::{Console, counted, grouped, print_warnings, rate, time};
+use crate::connection::can_be_renewed;
+use crate::console::{Console, counted, grouped, rate, time};
 use crate::format::{Item, Key, comparable};
 use crate::keeping::{Compared, Difference, Pairs, Side};
 use crate::outcome::{Failure, Outcome};
@@ -31,6 +32,9 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
         reads.checked()
     };
     let both = [reads(names[0])?, reads(names[1])?];
+    if simulation.is_none() {
+        to.check_profile().await?;
+    }
     let first = table(&both[0], &from, "FROM", simulation.as_ref(), key.as_ref()).await?;
     let second = table(&both[1], &to, "TO", simulation.as_ref(), key.as_ref()).await?;
     let key = needed(first.key())?;
@@ -44,8 +48,8 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     if arguments.dry_run {
         return dry_run(&both, [&first, &second], arguments.price.read_price, &console).await;
     }
-    print_warnings(console.clone());
     let stop = Stop::default();
+    stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
     let started = Instant::now();
     let mut scans = Vec::new();

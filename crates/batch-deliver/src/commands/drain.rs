@@ -9,9 +9,10 @@ use tokio::time::Instant;
 use super::hidden_messages::HiddenBefore;
 use super::move_messages::{beside, full, tell, undeleted, without_held_groups};
 use super::simulation::{Simulation, queue};
+use super::site;
 use crate::arguments::ToDrain;
-use crate::connection::Connection;
-use crate::console::{counted, grouped, print_warnings, time};
+use crate::connection::{Connection, can_be_renewed};
+use crate::console::{counted, grouped, time};
 use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
 use crate::output::is_standard;
@@ -32,13 +33,15 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     without_held_groups(&arguments.which, &queue)?;
     let hidden = HiddenBefore::of(&queue).await?;
     let mut lines = MovedLines::open(&arguments.file)?;
+    let name = arguments.queue.to_string();
+    site::say(&console, &[(&*name, queue.site.as_ref())], false).await;
     let to = if is_standard {
         "the standard output"
     } else {
         &arguments.file
     };
-    print_warnings(console.clone());
     let stop = Stop::default();
+    stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
     let started = Instant::now();
     let drain = Drain {
@@ -90,7 +93,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
         ));
         return Ok(Outcome::Interrupted);
     }
-    match drained.failure {
+    match drained.failure.as_deref().or(stop.failure()) {
         Some(failure) => Err(Failure::Failed(format!("{from}: {failure}"))),
         None if drained.undeleted > 0 || drained.is_full() => Ok(Outcome::Undelivered),
         None => Ok(Outcome::Delivered),

@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout_at};
 use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
 use crate::arguments::{SimulatedTable, ToExport};
-use crate::connection::Connection;
-use crate::console::{Console, counted, grouped, lossy_words, print_warnings, rate, size, time};
+use crate::connection::{Connection, can_be_renewed};
+use crate::console::{Console, counted, grouped, lossy_words, rate, size, time};
 use crate::format::{ItemFormat, named_as_rows};
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
@@ -64,8 +64,8 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         #[cfg(not(feature = "s3"))]
         location @ Location::Object { .. } => return Err(location.without_s3()),
     };
-    print_warnings(console.clone());
     let stop = Stop::default();
+    stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
     let scan = reads.scan_from(table.client, stop.token.clone(), None);
     let export = Export {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::connection::Connection;
-use crate::console::{Console, print_warnings};
+use crate::connection::{Connection, can_be_renewed};
+use crate::console::Console;
 use crate::format::Item;
 use crate::job::{DELIVERED_AGAIN, Delivering, Kept, Opened, Scanning};
 use crate::keeping::{Claim, DeadLetter, Places};
@@ -53,12 +53,12 @@ impl FromTable<'_> {
         entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + 'static,
     ) -> Result<Outcome, Failure> {
         self.console.info(&format!("reading {}", self.reads.table));
-        print_warnings(self.console.clone());
         let dead_letter = match &self.places.dead_letter {
             Some(location) => Some(DeadLetter::open(location, &self.connection, &[]).await?),
             None => None,
         };
         let stop = Stop::default();
+        stop.print_warnings(self.console.clone(), can_be_renewed);
         stop.on_interrupt(self.console.clone());
         let earlier = journal.as_ref().map(|opened| opened.failures.clone());
         let read = self.scanning().read(journal, dead_letter.is_some(), &stop, entry);

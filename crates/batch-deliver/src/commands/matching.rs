@@ -8,6 +8,7 @@ use super::estimate::{Estimate, write_units};
 use super::from_table::FromTable;
 use super::question::{can_ask, question};
 use super::simulation::{Simulation, table};
+use super::site;
 use super::table::needed;
 use crate::arguments::{Common, Condition, Matching, SimulatedContent, ToDelete, ToTable, ToUpdate};
 use crate::console::{Console, counted, grouped, rate};
@@ -187,10 +188,16 @@ impl<'a> Items<'a> {
 
     /// Asks whether to begin, with the number of the items. Without a terminal that is not possible.
     async fn ask(&self, is_answered: bool) -> Result<(), Failure> {
+        let (verb, table) = (self.verb.name(), &self.reads.table);
+        site::say(
+            &self.console,
+            &[(table, self.table.site.as_ref())],
+            !is_answered && can_ask(),
+        )
+        .await;
         if is_answered {
             return Ok(());
         }
-        let (verb, table) = (self.verb.name(), &self.reads.table);
         if !can_ask() {
             return Err(Failure::WrongUse(format!(
                 "there is no terminal to ask on whether to {verb} items of {table}: add --yes; {}",

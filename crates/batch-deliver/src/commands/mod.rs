@@ -22,6 +22,7 @@ mod question;
 mod redrive;
 mod send;
 mod simulation;
+mod site;
 #[cfg(feature = "spool")]
 mod spool;
 mod table;

@@ -9,9 +9,10 @@ use tokio::time::{Instant, interval_at};
 
 use super::hidden_messages::HiddenBefore;
 use super::simulation::{Simulation, queue};
+use super::site;
 use crate::arguments::{OtherSide, Output, ToMove, Which};
-use crate::connection::Connection;
-use crate::console::{Console, counted, grouped, print_warnings, rate, time};
+use crate::connection::{Connection, can_be_renewed};
+use crate::console::{Console, counted, grouped, rate, time};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{ExistingQueue, Move, Moved, PaceOptions, ReceiveProgress, existing_queue};
 use crate::stop::Stop;
@@ -21,7 +22,6 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let connection = Connection::from(&arguments.service).until(arguments.pace.deadline);
-    let from = queue(&arguments.from, &connection, "--from", simulation.as_ref()).await?;
     let OtherSide {
         to_profile,
         to_region,
@@ -34,8 +34,12 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
         // A region that the name says comes before that of the other queue.
         region: to_region.or(region_of_to).or(connection.region.clone()),
         endpoint_url: to_endpoint_url.or(connection.endpoint_url.clone()),
-        ..connection
+        ..connection.clone()
     };
+    if simulation.is_none() {
+        other.check_profile().await?;
+    }
+    let from = queue(&arguments.from, &connection, "--from", simulation.as_ref()).await?;
     let to = match &simulation {
         None => existing_queue(&arguments.to, &other, "--to").await?,
         Some(simulation) => simulation.target(&arguments.to),
@@ -81,8 +85,13 @@ impl Moving<'_> {
         self.check().await?;
         let hidden = HiddenBefore::of(&self.from).await?;
         let console = self.output.console();
-        print_warnings(console.clone());
+        let places = [
+            (&*self.names.0, self.from.site.as_ref()),
+            (&*self.names.1, self.to.site.as_ref()),
+        ];
+        site::say(&console, &places, false).await;
         let stop = Stop::default();
+        stop.print_warnings(console.clone(), can_be_renewed);
         stop.on_interrupt(console.clone());
         let (started, every, is_fifo) = (Instant::now(), self.output.every(), self.from.is_fifo);
         let job = Move {
@@ -233,7 +242,7 @@ fn end(
         ));
         return Ok(Outcome::Interrupted);
     }
-    if let Some(failure) = &moved.failure {
+    if let Some(failure) = moved.failure.as_deref().or(stop.failure()) {
         return Err(Failure::Failed(format!("{from}: {failure}")));
     }
     Ok(if moved.unsent + moved.undeleted > 0 || moved.is_full() {

@@ -1,19 +1,32 @@
 //! The credentials with which the services are called.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials};
 
+use super::profile::Profile;
 use crate::outcome::Failure;
 
+/// Whether any credentials of this process may be other ones when they are loaded again.
+static CAN_BE_RENEWED: AtomicBool = AtomicBool::new(false);
+
+/// Whether credentials that have expired may be followed by others without another run of the program.
+pub(crate) fn can_be_renewed() -> bool {
+    CAN_BE_RENEWED.load(Relaxed)
+}
+
 /// That there are credentials, and that they can be sent: the SDK panics where one has a character that no header can have.
-pub(super) async fn check(config: &SdkConfig, profile: Option<&str>) -> Result<(), Failure> {
+pub(super) async fn check(config: &SdkConfig, profile: &Profile) -> Result<(), Failure> {
     let Some(provider) = config.credentials_provider() else {
         return Ok(());
     };
     match provider.provide_credentials().await {
-        Ok(credentials) => unsendable(&credentials).map_or(Ok(()), |words| Err(Failure::Unequipped(words))),
+        Ok(credentials) => {
+            CAN_BE_RENEWED.fetch_or(!profile.has_read(&credentials), Relaxed);
+            unsendable(&credentials).map_or(Ok(()), |words| Err(Failure::Unequipped(words)))
+        }
         Err(error) => Err(Failure::Unequipped(missing(profile, &error))),
     }
 }
@@ -38,7 +51,7 @@ fn unsendable(credentials: &Credentials) -> Option<String> {
 }
 
 /// Why there are no credentials, and what to do.
-fn missing(profile: Option<&str>, error: &dyn Error) -> String {
+fn missing(profile: &Profile, error: &dyn Error) -> String {
     let mut last = error;
     while let Some(source) = last.source() {
         last = source;
@@ -50,11 +63,16 @@ fn missing(profile: Option<&str>, error: &dyn Error) -> String {
         .next()
         .unwrap_or_default()
         .trim_end_matches(". Attempted:");
-    let of_profile = profile.map(|profile| format!(" in the profile {profile}"));
+    if profile.is_named {
+        return format!(
+            "there are no AWS credentials in the profile {}: {why}. Name a --profile that has some, or none to take those of the \
+             environment; renew an expired session with aws sso login",
+            profile.name
+        );
+    }
     format!(
-        "there are no AWS credentials{}: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and \
-         AWS_SECRET_ACCESS_KEY; renew an expired session with aws sso login",
-        of_profile.unwrap_or_default()
+        "there are no AWS credentials: {why}. Name a --profile that has some, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; \
+         renew an expired session with aws sso login"
     )
 }
 

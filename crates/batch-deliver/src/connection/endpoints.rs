@@ -37,9 +37,15 @@ pub(crate) fn url(text: &str) -> Result<String, String> {
     }
 }
 
-/// The same configuration, in which an empty setting is none, as for AWS's own tools. The SDK takes it for an endpoint, and panics.
-pub(super) fn checked(config: SdkConfig) -> Result<SdkConfig, Failure> {
-    let config = config.to_builder().service_config(NotEmpty(config)).build();
+/// The same configuration, in which an empty setting is none, as for AWS's own tools. The SDK takes it for an endpoint, and panics. Those
+/// of a profile that is named come before variables.
+pub(super) fn checked(config: SdkConfig, is_profile_named: bool) -> Result<SdkConfig, Failure> {
+    let builder = config.to_builder();
+    let settings = NotEmpty {
+        config,
+        is_profile_first: is_profile_named,
+    };
+    let config = builder.service_config(settings).build();
     for service in SERVICES {
         if let Some(endpoint) = endpoint(&config, service)
             && let Err(words) = url(&endpoint)
@@ -72,22 +78,33 @@ fn place(service: &str, endpoint: &str) -> String {
 
 /// The settings of the environment and the profile of this configuration, without empty ones.
 #[derive(Debug)]
-struct NotEmpty(SdkConfig);
+struct NotEmpty {
+    config: SdkConfig,
+    /// Whether those of the profile come before those of the environment.
+    is_profile_first: bool,
+}
 
 impl LoadServiceConfig for NotEmpty {
     fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
         let (service, variable, setting) = (key.service_id(), key.env(), key.profile());
-        let settings = self.0.service_config()?;
+        let settings = self.config.service_config()?;
+        // There is none at all, or they are to be ignored.
         let found = settings.load_config(key)?;
+        let of_profile = || {
+            let of_profile = ServiceConfigKey::builder().service_id(service).env("").profile(setting);
+            let found = settings.load_config(of_profile.build().ok()?)?;
+            (!found.is_empty()).then_some(found)
+        };
+        if self.is_profile_first
+            && let Some(found) = of_profile()
+        {
+            return Some(found);
+        }
         if !found.is_empty() {
             return Some(found);
         }
         // Behind an empty variable of the service come that of all services and the profile.
         let of_all = env::var(variable).ok().filter(|value| !value.is_empty());
-        of_all.or_else(|| {
-            let of_profile = ServiceConfigKey::builder().service_id(service).env("").profile(setting);
-            let found = settings.load_config(of_profile.build().ok()?)?;
-            (!found.is_empty()).then_some(found)
-        })
+        of_all.or_else(of_profile)
     }
 }

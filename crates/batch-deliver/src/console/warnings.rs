@@ -27,8 +27,14 @@ const NO_CREDENTIALS: &str = "not sent: there are no AWS credentials";
 const RENEW: &str = "renew the credentials (for example by aws sso login), and the delivery goes on; those of environment variables \
                      and of a file are read only once: stop with Ctrl-C, and run the command again with new ones";
 
+/// What to do when no others can come.
+const GET_OTHERS: &str = "they are those of environment variables or of a file, which are read only once, so this ends: get others, and \
+                          run the command again with new ones";
+
 /// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
-pub(crate) fn print_warnings(console: Console) {
+///
+/// `expired` is called when the credentials have expired, and returns whether that ends the delivery.
+pub(crate) fn print_warnings(console: Console, expired: impl Fn() -> bool + Send + Sync + 'static) {
     let shown = Targets::new()
         .with_target(LIBRARY, LevelFilter::WARN)
         .with_target(SUMMARY, LevelFilter::OFF);
@@ -38,7 +44,7 @@ pub(crate) fn print_warnings(console: Console) {
         .with_level(false)
         .with_ansi(false)
         .with_writer(ConsoleLines(console.clone()));
-    let advice = Advice(console);
+    let advice = Advice { console, expired };
     // It fails if there is a subscriber already.
     let _ = tracing_subscriber::registry()
         .with(shown)
@@ -48,15 +54,25 @@ pub(crate) fn print_warnings(console: Console) {
 }
 
 /// Prints what to do about a warning, behind it.
-struct Advice(Console);
+struct Advice<F> {
+    console: Console,
+    expired: F,
+}
 
-impl<S: Subscriber> Layer<S> for Advice {
+impl<S: Subscriber, F: Fn() -> bool + 'static> Layer<S> for Advice<F> {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
         event.record(&mut |field: &Field, value: &dyn Debug| {
+            if field.name() != "code" {
+                return;
+            }
             let value = format!("{value:?}");
             let code = value.trim_matches('"');
-            if field.name() == "code" && (EXPIRED.contains(&code) || code.starts_with(NO_CREDENTIALS)) {
-                self.0.warn(RENEW);
+            // A lookup is named before the code.
+            let is_expired = EXPIRED.iter().any(|expired| code.ends_with(expired));
+            if is_expired && (self.expired)() {
+                self.console.warn(GET_OTHERS);
+            } else if is_expired || code.starts_with(NO_CREDENTIALS) {
+                self.console.warn(RENEW);
             }
         });
     }

@@ -12,15 +12,17 @@ use crate::outcome::Failure;
 
 /// The bucket with this name.
 pub(crate) async fn bucket(name: String, access: &Access) -> Result<Destination<S3Deletions>, Failure> {
-    let (client, settings, simulated) = if let Some(rate) = access.simulate {
+    let (client, settings, simulated, site) = if let Some(rate) = access.simulate {
         let simulated = Simulated::bucket(&name, rate);
         let client = simulated.simulator.s3_client();
-        (client, simulated_settings(rate), Some(Arc::new(simulated)))
+        (client, simulated_settings(rate), Some(Arc::new(simulated)), None)
     } else if access.is_dry_run {
-        (Simulator::new(1).s3_client(), Vec::new(), None)
+        (Simulator::new(1).s3_client(), Vec::new(), None, None)
     } else {
         let config = access.connection.config().await?;
-        (access.connection.bucket(&name).await?, settings(&config, "S3"), None)
+        let client = access.connection.bucket(&name).await?;
+        let site = access.connection.site(&config, "S3", None);
+        (client, settings(&config, "S3"), None, Some(site))
     };
     Ok(Destination {
         target: S3Deletions::new(client, &name),
@@ -31,6 +33,7 @@ pub(crate) async fn bucket(name: String, access: &Access) -> Result<Destination<
         },
         unit: "deletions",
         settings,
+        site,
         simulated,
     })
 }

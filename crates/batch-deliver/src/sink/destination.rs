@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use super::simulated::Simulated;
-use crate::connection::{self, Connection};
+use crate::connection::{self, Connection, Site};
 use crate::console::EXPIRED;
 use crate::outcome::Failure;
 
@@ -33,6 +33,8 @@ pub(crate) struct Destination<T: Target> {
     pub(crate) unit: &'static str,
     /// What identifies the service and the destination.
     pub(crate) settings: Settings,
+    /// Where it is; `None` if nothing is sent.
+    pub(crate) site: Option<Site>,
     pub(crate) simulated: Option<Arc<Simulated>>,
 }
 

@@ -135,6 +135,8 @@ impl<C, T: Target> Service<C, T> {
             measure: self.measure,
             unit: self.unit,
             settings,
+            // Nothing that is there is changed.
+            site: None,
             simulated,
         })
     }

@@ -4,42 +4,50 @@ use std::sync::Arc;
 
 use aws_batch_delivery::targets::sqs::{SqsQueue, message_size};
 use aws_batch_simulator::Simulator;
+use aws_config::SdkConfig;
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
 use aws_sdk_sqs::types::QueueAttributeName;
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::queue_name::{Given, QueueName};
-use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN, account_in};
+use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN};
 use super::simulated::Simulated;
-use crate::connection::{self, Connection, LookupTime, settings};
+use crate::connection::{self, AnswerLimit, Connection, LookupTime, Site, account_of_arn, account_of_queue, settings};
 use crate::outcome::Failure;
 
 /// Bytes that SQS bills as one request. From its pricing page.
 const REQUEST: usize = 64 << 10;
 
-/// Its name in AWS's configuration.
+/// The name of the service in AWS's configuration.
 const SERVICE: &str = "SQS";
 
 /// The queue with this name.
 pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destination<SqsQueue>, Failure> {
     let connection = access.connection.within(queue.region.as_deref(), "the queue")?;
-    let (client, url, settings, simulated) = if let Some(rate) = access.simulate {
+    let (client, url, settings, simulated, site) = if let Some(rate) = access.simulate {
         let (simulated, url) = Simulated::queue(&queue.name, rate);
         let client = simulated.simulator.sqs_client();
-        (client, url, simulated_settings(rate), Some(Arc::new(simulated)))
+        (client, url, simulated_settings(rate), Some(Arc::new(simulated)), None)
     } else if access.is_dry_run {
-        (Simulator::new(1).sqs_client(), queue.name.clone(), Vec::new(), None)
+        (
+            Simulator::new(1).sqs_client(),
+            queue.name.clone(),
+            Vec::new(),
+            None,
+            None,
+        )
     } else {
         let config = connection.config().await?;
-        let client = Client::new(&config);
+        let client = client(&config);
         let url = url(&client, queue, "--queue", connection.lookup_time).await?;
         let mut settings = settings(&config, SERVICE);
         if access.has_journal {
             let identity = identity(&client, &url, connection.lookup_time).await?;
             let arn = identity.iter().find(|(name, _)| *name == QUEUE_ARN);
-            let account = arn.and_then(|(_, arn)| account_in(arn)).map(ToOwned::to_owned);
+            let account = arn.and_then(|(_, arn)| account_of_arn(arn)).map(ToOwned::to_owned);
             let of_url = || {
                 let queue = url.parse::<QueueName>().ok()?;
                 queue.place().map(|[_, account, _]| account.to_owned())
@@ -52,7 +60,8 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
             settings.extend(account.map(|account| (ACCOUNT, account)));
             settings.extend(identity);
         }
-        (client, url, settings, None)
+        let site = connection.site(&config, SERVICE, account_of_queue(&url));
+        (client, url, settings, None, Some(site))
     };
     Ok(Destination {
         name: queue.to_string(),
@@ -60,6 +69,7 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
         measure: |message| Measured::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
         settings,
+        site,
         simulated,
     })
 }
@@ -73,6 +83,8 @@ pub(crate) struct ExistingQueue {
     /// What identifies the service.
     settings: Settings,
     pub(super) lookup_time: LookupTime,
+    /// Where it is; `None` if a simulator has it.
+    pub(crate) site: Option<Site>,
 }
 
 /// The queue of a simulator with this URL, which messages are taken from or moved to.
@@ -83,6 +95,7 @@ pub(crate) fn existing_queue_in(simulated: &Simulated, url: String, queue: &Queu
         is_fifo: queue.is_fifo(),
         settings: Vec::new(),
         lookup_time: LookupTime::default(),
+        site: None,
     }
 }
 
@@ -94,9 +107,11 @@ pub(crate) async fn existing_queue(
 ) -> Result<ExistingQueue, Failure> {
     let connection = connection.within(queue.region.as_deref(), "the queue")?;
     let config = connection.config().await?;
-    let client = Client::new(&config);
+    let client = client(&config);
+    let url = url(&client, queue, option, connection.lookup_time).await?;
     Ok(ExistingQueue {
-        url: url(&client, queue, option, connection.lookup_time).await?,
+        site: Some(connection.site(&config, SERVICE, account_of_queue(&url))),
+        url,
         client,
         is_fifo: queue.is_fifo(),
         settings: settings(&config, SERVICE),
@@ -131,6 +146,7 @@ impl ExistingQueue {
             is_fifo: name.is_fifo(),
             settings: self.settings.clone(),
             lookup_time: self.lookup_time,
+            site: self.site.clone(),
         })
     }
 
@@ -182,6 +198,11 @@ async fn identity(client: &Client, url: &str, time: LookupTime) -> Result<Settin
         }
         Err(_) => vec![of_url, (QUEUE_CREATED, UNKNOWN.to_owned())],
     })
+}
+
+/// The client of the service.
+fn client(config: &SdkConfig) -> Client {
+    Client::from_conf(Builder::from(config).interceptor(AnswerLimit).build())
 }
 
 /// The URL of a queue.

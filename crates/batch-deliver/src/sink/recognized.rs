@@ -51,9 +51,3 @@ pub(super) fn of_source(name: &'static str) -> &'static str {
     let known = OF_SOURCE.iter().find(|(own, _)| *own == name);
     known.map_or(name, |(_, of_source)| of_source)
 }
-
-/// The account in an ARN.
-pub(super) fn account_in(arn: &str) -> Option<&str> {
-    let account = arn.strip_prefix("arn:")?.split(':').nth(3)?;
-    (!account.is_empty()).then_some(account)
-}

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use aws_batch_delivery::targets::dynamo::{DynamoTable, DynamoWrites, ItemWrite, item_size};
 use aws_batch_simulator::Simulator;
+use aws_config::SdkConfig;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{TableDescription, WriteRequest};
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
-use super::recognized::{ACCOUNT, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, account_in, of_source};
+use super::recognized::{ACCOUNT, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, of_source};
 use super::simulated::Simulated;
-use crate::connection::{self, Connection, LookupTime, region_of_arn, settings};
+use crate::connection::{self, AnswerLimit, Connection, LookupTime, Site, account_of_arn, region_of_arn, settings};
 use crate::format::Key;
 use crate::outcome::Failure;
 
@@ -21,7 +23,7 @@ const WRITE_UNIT: usize = 1_024;
 /// The unit of the capacity for writes.
 const UNIT: &str = "write units";
 
-/// Its name in AWS's configuration.
+/// The name of the service in AWS's configuration.
 const SERVICE: &str = "DynamoDB";
 
 /// The option that names a table, where there is but one.
@@ -33,13 +35,20 @@ pub(crate) async fn table(
     key: Option<Key>,
     access: &Access,
 ) -> Result<(Destination<DynamoTable>, Option<Key>), Failure> {
-    let (client, key, settings, simulated) = client(name, key, access).await?;
+    let Reached {
+        client,
+        key,
+        settings,
+        simulated,
+        site,
+    } = reached(name, key, access).await?;
     let destination = Destination {
         name: name.to_owned(),
         target: target(client, name, key.as_ref()),
         measure,
         unit: UNIT,
         settings,
+        site,
         simulated,
     };
     Ok((destination, key))
@@ -57,16 +66,36 @@ pub(crate) fn item_writes(destination: Destination<DynamoTable>) -> Result<Desti
         measure: |write: &ItemWrite| Measured::in_units(write.attributes().map_or(0, item_size), WRITE_UNIT),
         unit: destination.unit,
         settings: destination.settings,
+        site: destination.site,
         simulated: None,
     })
 }
 
-/// The client, the table's key if it is known, and the settings that identify the service and the table.
-async fn client(
-    name: &str,
+/// How a table is reached that is written to.
+struct Reached {
+    client: Client,
+    /// The table's key, if it is known.
     key: Option<Key>,
-    access: &Access,
-) -> Result<(Client, Option<Key>, Settings, Option<Arc<Simulated>>), Failure> {
+    /// What identifies the service and the table.
+    settings: Settings,
+    simulated: Option<Arc<Simulated>>,
+    site: Option<Site>,
+}
+
+impl Reached {
+    /// Without anything that is outside of this process.
+    fn within(client: Client, key: Key, settings: Settings, simulated: Option<Simulated>) -> Self {
+        Self {
+            client,
+            key: Some(key),
+            settings,
+            simulated: simulated.map(Arc::new),
+            site: None,
+        }
+    }
+}
+
+async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<Reached, Failure> {
     let connection = access.connection.within(region_of_arn(name), "the table")?;
     if let Some(rate) = access.simulate {
         let Some(key) = key else {
@@ -76,13 +105,21 @@ async fn client(
         let simulated = Simulated::table(name, &key, rate);
         let client = simulated.simulator.dynamo_client();
         let settings = simulated_settings(rate).into_iter().chain([("key", key.to_string())]);
-        return Ok((client, Some(key), settings.collect(), Some(Arc::new(simulated))));
+        let settings = settings.collect();
+        return Ok(Reached::within(client, key, settings, Some(simulated)));
     }
-    if let (true, Some(_)) = (access.is_dry_run, &key) {
-        return Ok((Simulator::new(1).dynamo_client(), key, Vec::new(), None));
+    if access.is_dry_run
+        && let Some(key) = key
+    {
+        return Ok(Reached::within(
+            Simulator::new(1).dynamo_client(),
+            key,
+            Vec::new(),
+            None,
+        ));
     }
     let config = connection.config().await?;
-    let client = Client::new(&config);
+    let client = client(&config);
     let mut settings = settings(&config, SERVICE);
     let description = match (&key, access.has_journal) {
         (Some(_), false) => None,
@@ -91,15 +128,28 @@ async fn client(
     let key = key.or_else(|| description.as_ref().and_then(Key::of_table));
     settings.extend(key.iter().map(|key| ("key", key.to_string())));
     settings.extend(identity(description.as_ref(), [TABLE_ARN, TABLE_ID]));
+    let arn = description.as_ref().and_then(|table| table.table_arn()).unwrap_or(name);
+    let account = account_of_arn(arn).map(ToOwned::to_owned);
+    let site = connection.site(&config, SERVICE, account.as_deref());
     if access.has_journal {
-        let arn = description.as_ref().and_then(|table| table.table_arn()).unwrap_or(name);
-        let account = match account_in(arn) {
-            Some(account) => Some(account.to_owned()),
+        let account = match account {
+            Some(account) => Some(account),
             None => connection::account(&config, SERVICE).await,
         };
         settings.extend(account.map(|account| (ACCOUNT, account)));
     }
-    Ok((client, key, settings, None))
+    Ok(Reached {
+        client,
+        key,
+        site: Some(site),
+        settings,
+        simulated: None,
+    })
+}
+
+/// The client of the service.
+fn client(config: &SdkConfig) -> Client {
+    Client::from_conf(Builder::from(config).interceptor(AnswerLimit).build())
 }
 
 /// What identifies a table, by these names. One that is created again has another id.
@@ -125,6 +175,8 @@ pub(crate) struct Existing {
     description: Option<TableDescription>,
     /// What identifies the service.
     pub(crate) settings: Settings,
+    /// Where it is; `None` if a simulator has it.
+    pub(crate) site: Option<Site>,
 }
 
 impl Existing {
@@ -140,6 +192,7 @@ impl Existing {
             measure,
             unit: UNIT,
             settings: self.settings.clone(),
+            site: None,
             simulated: Some(Arc::clone(self.simulated.as_ref()?)),
         })
     }
@@ -175,9 +228,12 @@ impl Existing {
 pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) -> Result<Existing, Failure> {
     let connection = connection.within(region_of_arn(name), "the table")?;
     let config = connection.config().await?;
-    let client = Client::new(&config);
+    let client = client(&config);
+    let description = description(&client, name, option, connection.lookup_time).await?;
+    let arn = description.as_ref().and_then(TableDescription::table_arn);
     Ok(Existing {
-        description: description(&client, name, option, connection.lookup_time).await?,
+        site: Some(connection.site(&config, SERVICE, account_of_arn(arn.unwrap_or(name)))),
+        description,
         client,
         simulated: None,
         settings: settings(&config, SERVICE),
@@ -192,6 +248,7 @@ pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Sett
         client,
         simulated: Some(Arc::new(simulated)),
         settings,
+        site: None,
     })
 }
 

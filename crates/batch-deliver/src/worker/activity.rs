@@ -15,6 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::shard_result::{STOPPED, ShardResult};
+use crate::connection::AnswerLimit;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::stop::Stop;
@@ -85,6 +86,7 @@ impl Activity {
             .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
             // A request that Step Functions holds open is not stalled.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .interceptor(AnswerLimit)
             .build();
         Self {
             client: Client::from_conf(config),

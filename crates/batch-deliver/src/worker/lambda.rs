@@ -22,7 +22,8 @@ const KEPT: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
 /// Answers each invocation with the result of its shard.
 pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
-    print_warnings(worker.console().clone());
+    // What expires with the function comes again with the next one.
+    print_warnings(worker.console().clone(), || false);
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let left = event
             .context

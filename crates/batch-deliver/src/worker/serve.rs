@@ -7,8 +7,7 @@ use super::attempts::Attempts;
 #[cfg(feature = "lambda")]
 use super::lambda;
 use super::shard_result::ShardResult;
-use crate::connection::region_of_arn;
-use crate::console::print_warnings;
+use crate::connection::{can_be_renewed, region_of_arn};
 use crate::outcome::{Failure, Outcome};
 use crate::stop::Stop;
 
@@ -27,11 +26,11 @@ pub(crate) async fn work<W: Attempts>(
         return Err(Failure::WrongUse(words.to_owned()));
     };
     let console = worker.console();
-    print_warnings(console.clone());
     let connection = worker.connection().within(region_of_arn(&activity), "the activity")?;
     let config = connection.config().await?;
     let activity = Activity::new(&config, &activity, console.clone());
     let stop = Stop::default();
+    stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
     while let Some(task) = activity.next(&stop).await? {
         let delivery = stop.child();
@@ -52,6 +51,9 @@ pub(crate) async fn work<W: Attempts>(
             let words = "the worker ends: the standard output, which --json needs, can no longer be written";
             return Err(Failure::Failed(words.to_owned()));
         }
+    }
+    if let Some(words) = stop.failure() {
+        return Err(Failure::Failed(format!("the worker ends: {words}")));
     }
     Ok(Outcome::Interrupted)
 }

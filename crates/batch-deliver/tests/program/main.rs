@@ -1,5 +1,6 @@
 //! The program as a whole, run as people and machines run it.
 
+mod accounts;
 #[cfg(all(unix, feature = "distributed"))]
 mod activity;
 #[cfg(feature = "s3")]
@@ -17,6 +18,7 @@ mod drains;
 mod dry_runs;
 #[cfg(unix)]
 mod endings;
+mod endless;
 mod export;
 #[cfg_attr(
     not(any(feature = "s3", all(unix, feature = "distributed"))),

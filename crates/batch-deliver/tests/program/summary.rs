@@ -80,7 +80,7 @@ fn without_credentials_it_says_where_to_name_some() {
     load("")
         .expect(2, "there are no AWS credentials: ")
         .expect(2, "Name a --profile that has some");
-    load("--profile other").expect(2, "there are no AWS credentials in the profile other");
+    load("--profile other").expect(2, "there is no profile other");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::ProvideErrorMetadata;
-use aws_sdk_s3::primitives::{AggregatedBytes, ByteStream};
+use aws_sdk_s3::primitives::ByteStream;
 use tokio::runtime::{Builder, Runtime};
 
 use super::super::location::Location;
@@ -27,6 +27,9 @@ const WATCHED: Duration = Duration::from_secs(5);
 
 /// Attempts at a call. There are many, because a journal that cannot be put ends the load.
 const ATTEMPTS: u32 = 6;
+
+/// Bytes that are read of an object at most. A journal with a range for each of a million lines has 20 MB.
+const LONGEST: usize = 256 << 20;
 
 /// Attempts at a put that conflicts with others: S3 may refuse all of them and ask for a repetition.
 const CONFLICTS: u32 = 5;
@@ -220,8 +223,13 @@ impl Object {
         match get.send().await {
             Ok(got) => {
                 let etag = got.e_tag.unwrap_or_default();
-                let content = got.body.collect().await.map(AggregatedBytes::to_vec);
-                let content = content.map_err(|error| error.to_string())?;
+                let (mut chunks, mut content) = (got.body, Vec::new());
+                while let Some(chunk) = chunks.next().await {
+                    content.extend(chunk.map_err(|error| error.to_string())?);
+                    if content.len() > LONGEST {
+                        return Err(format!("it has more than {LONGEST} bytes, so it is no journal"));
+                    }
+                }
                 Ok(Some((etag, content)))
             }
             Err(error)
