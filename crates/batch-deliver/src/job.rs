@@ -19,7 +19,7 @@ pub(crate) use self::scanning::{DELIVERED_AGAIN, Opened, Scanning};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};
-use crate::keeping::{Claim, Failures, Identity, Journal, Location, State};
+use crate::keeping::{Claim, Failures, Identity, Journal, Location, ORDER, State};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Summary;
 use crate::sink::{Destination, Measured, Settings, Target};
@@ -125,7 +125,7 @@ impl<T: Target> Job<T> {
         let settings = self.settings.iter().chain(&self.destination.settings).cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.name.clone()),
-            ("--order", self.order().name().to_owned()),
+            (ORDER, self.order().name().to_owned()),
         ]);
         let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
         let unknown = identity.unknown();

@@ -28,7 +28,7 @@ pub(crate) use self::handed_back::{HandedBack, Reason};
 pub(crate) use self::journal::remove;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::journal::settled_in;
-pub(crate) use self::journal::{Claim, Identity, Journal, ScanFound, ScanState, State};
+pub(crate) use self::journal::{Claim, Identity, Journal, ORDER, ScanFound, ScanState, State};
 pub(crate) use self::location::Location;
 pub(crate) use self::moved_lines::MovedLines;
 pub(crate) use self::pairs::{Compared, Difference, Pairs, Side};

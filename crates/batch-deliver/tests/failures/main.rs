@@ -12,6 +12,7 @@ mod activity;
 #[path = "../program/http.rs"]
 #[expect(dead_code, reason = "other tests serve a bucket")]
 mod http;
+mod kills;
 mod letters;
 #[path = "../program/program.rs"]
 #[expect(dead_code, reason = "other tests interrupt it")]
@@ -88,6 +89,17 @@ const LOAD: Situation = Situation {
     used: Use::Command("load --table items --resume state --dead-letter dead.jsonl --concurrency 2 a.jsonl b.jsonl"),
     waits: false,
     meanwhile: |_, _| {},
+    says: |run| {
+        // Whichever run gave them up, the last one names them.
+        run.expect(1, "a.jsonl:8").expect(1, "b.jsonl:61: ");
+        assert!(
+            ["a.jsonl:8 and 1 more: ", "b.jsonl:31: "]
+                .iter()
+                .any(|words| run.stderr.contains(words)),
+            "{}",
+            run.stderr
+        );
+    },
     holds: |folder, served| {
         assert_eq!(served.ids().into_iter().collect::<BTreeSet<_>>(), all_but_refused());
         assert_eq!(ids(&folder.read("dead.jsonl")), REFUSED.into());
@@ -103,6 +115,7 @@ const SEND: Situation = Situation {
     used: Use::Command("send --queue q --resume state --concurrency 2 a.txt"),
     waits: false,
     meanwhile: |_, _| {},
+    says: |_| {},
     holds: |_, served| assert_eq!(messages(served), all()),
 };
 
@@ -112,6 +125,7 @@ const COPY: Situation = Situation {
     used: Use::Command("copy --from items --to copy --resume state --dead-letter dead.jsonl --concurrency 2"),
     waits: false,
     meanwhile: |_, _| {},
+    says: |_| {},
     holds: |folder, served| {
         let diff = format!("diff items copy {}", served.arguments());
         folder.run(&diff).expect(0, "120 items equal");
@@ -124,6 +138,7 @@ const DELETE: Situation = Situation {
     used: Use::Command("delete --table items --all --yes --resume state --concurrency 2"),
     waits: false,
     meanwhile: |_, _| {},
+    says: |_| {},
     holds: |_, served| assert!(served.table.is_empty()),
 };
 
@@ -139,6 +154,7 @@ const EXPORT: Situation = Situation {
         let written = folder.read("out.jsonl");
         assert!(written == "before\n" || ids(&written) == all(), "{written}");
     },
+    says: |_| {},
     holds: |folder, _| assert_eq!(ids(&folder.read("out.jsonl")), all()),
 };
 
@@ -152,6 +168,7 @@ const DRAIN: Situation = Situation {
     used: Use::Command("drain --queue q out.jsonl"),
     waits: true,
     meanwhile: |_, _| {},
+    says: |_| {},
     holds: |folder, served| {
         let lines = fs::read_to_string(folder.path("out.jsonl")).unwrap_or_default();
         // The last line may be half of one after a kill.
@@ -174,6 +191,7 @@ const WORKER: Situation = Situation {
     },
     waits: false,
     meanwhile: |_, _| {},
+    says: |_| {},
     holds: |folder, served| {
         assert_eq!(served.ids().into_iter().collect::<BTreeSet<_>>(), all_but_refused());
         let files = folder.path("dead").read_dir().unwrap().map(|file| file.unwrap().path());

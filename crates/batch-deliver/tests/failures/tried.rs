@@ -21,6 +21,8 @@ pub(crate) struct Situation {
     pub(crate) waits: bool,
     /// Checks what holds after the failure.
     pub(crate) meanwhile: fn(&Folder, &Served),
+    /// Checks what the run says that comes to its end after the failure.
+    pub(crate) says: fn(&Run),
     /// Checks what holds in the end.
     pub(crate) holds: fn(&Folder, &Served),
 }
@@ -48,6 +50,8 @@ impl Situation {
                 "{}, {what}: {}\nafter: {}",
                 self.name, again.stderr, failed.stderr
             );
+            let said = catch_unwind(AssertUnwindSafe(|| (self.says)(&again)));
+            assert!(said.is_ok(), "{}, {what}: after: {}", self.name, failed.stderr);
         }
         self.check(self.holds, (&folder, &served), failed, what);
     }

@@ -2,20 +2,29 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::UNIX_EPOCH;
 
 use aws_batch_simulator::Capacity;
 use serde_json::{Value, json};
 
-use crate::program::{Folder, Run, interrupt, items};
+#[cfg(all(unix, feature = "s3"))]
+use crate::bucket::Bucket;
+use crate::http::{Response, serve};
+#[cfg(all(unix, feature = "s3"))]
+use crate::program::interrupt;
+use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
 
 /// Starts it with progress every few milliseconds, and waits until so many are delivered.
 fn begun(folder: &Folder, arguments: &str, delivered: u64) -> Child {
-    let mut command = folder.command(&format!(
-        "{arguments} --json --every 5ms --concurrency 2 --resume state"
-    ));
+    let command = format!("{arguments} --json --every 5ms --concurrency 2 --resume state");
+    begun_by(folder.command(&command), delivered)
+}
+
+fn begun_by(mut command: Command, delivered: u64) -> Child {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.as_mut().unwrap());
     for line in output.lines() {
@@ -88,19 +97,30 @@ fn a_bad_line_that_a_killed_run_kept_is_named_by_the_run_that_ends() {
     folder.run(&load).expect(0, "0 delivered");
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "s3"))]
 #[test]
 fn what_an_interrupted_run_gave_up_counts_for_the_run_that_ends() {
-    let (folder, served) = (Folder::new(), Served::new(1_000.0));
-    folder.write("a.jsonl", with_a_large_one());
-    let load = format!("load --table items {} a.jsonl", served.arguments());
-    let child = begun(&folder, &load, 200);
-    interrupt(&child);
-    Run::from(child.wait_with_output().unwrap()).expect(130, "a.jsonl:2: ");
-    served.table.set_capacity(Capacity::unlimited());
-    let run = folder.run(&format!("{load} --resume state --json"));
-    run.expect(1, "a.jsonl:2: ");
-    assert_eq!(run.report()["earlier_runs"]["undelivered"], 1);
+    let bucket = Bucket::new();
+    for journal in ["state", "s3://b/state"] {
+        let (folder, served) = (Folder::new(), Served::new(1_000.0));
+        folder.write("a.jsonl", with_a_large_one());
+        let load = format!("load --table items --json --every 5ms --resume {journal} a.jsonl");
+        let command = || {
+            let mut command = folder.command(&load);
+            command
+                .env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint())
+                .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+            command
+        };
+        let child = begun_by(command(), 200);
+        interrupt(&child);
+        Run::from(child.wait_with_output().unwrap()).expect(130, "a.jsonl:2: ");
+        served.table.set_capacity(Capacity::unlimited());
+        let run = Run::from(command().output().unwrap());
+        run.expect(1, "a.jsonl:2: ");
+        assert_eq!(run.report()["earlier_runs"]["undelivered"], 1);
+        Run::from(command().output().unwrap()).expect(0, "0 delivered");
+    }
 }
 
 #[test]
@@ -115,13 +135,15 @@ fn the_failures_of_a_killed_copy_count_for_the_run_that_ends() {
     copies.poison(|item| item["id"]["N"] == "7");
     copies.set_capacity(Capacity::per_second(1_000.0).burst(100.0));
     let copy = format!("copy --from items --to copy {at} --dead-letter dead");
-    let child = begun(&folder, &copy, 2_000);
+    let child = begun(&folder, &copy, 1);
+    let has_letter = || fs::read_to_string(folder.path("dead")).is_ok_and(|letters| !letters.is_empty());
+    until_there("a dead letter", || has_letter().then_some(()));
     kill(child);
     copies.set_capacity(Capacity::unlimited());
-    let has_met_it = folder.path("dead").exists() && !folder.read("dead").is_empty();
-    let run = folder.run(&format!("{copy} --resume state"));
-    run.expect(1, "");
-    println!("met before the kill: {has_met_it}: {}", run.stderr);
+    // Whether its page was settled or is read again.
+    folder
+        .run(&format!("{copy} --resume state"))
+        .expect(1, "refused: ValidationException");
     folder.run(&format!("{copy} --resume state")).expect(0, "0 delivered");
 }
 
@@ -209,6 +231,35 @@ fn an_input_of_the_same_size_and_time_with_another_content_is_refused() {
     folder.run(&load).expect(2, "a.jsonl has another content");
 }
 
+/// Its records may be more or fewer, and those of the inputs behind it would have other numbers.
+#[test]
+fn another_content_of_an_input_can_be_trusted_only_if_no_other_is_read_after_it() {
+    let folder = Folder::new();
+    for (order, changed, can_be_trusted) in [
+        ("file", "b.jsonl", true),
+        ("file", "a.jsonl", false),
+        ("turns", "b.jsonl", false),
+    ] {
+        folder.write("a.jsonl", items(0..5));
+        folder.write("b.jsonl", items(5..9));
+        let load = format!("--order {order} --resume {order}.{changed} a.jsonl b.jsonl");
+        folder.load(&load).expect(0, "9 delivered");
+        folder.write(changed, items(5..12));
+        let refused = folder.load(&load);
+        refused.expect(2, &format!("{changed} has changed"));
+        assert_eq!(
+            refused.stderr.contains("--trust-journal"),
+            can_be_trusted,
+            "{}",
+            refused.stderr
+        );
+        let code = if can_be_trusted { 0 } else { 2 };
+        folder
+            .load(&format!("{load} --trust-journal"))
+            .expect(code, &format!("{changed} has changed"));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_journal_is_one_file_under_all_of_its_names() {
@@ -261,4 +312,45 @@ fn a_journal_that_is_damaged_or_of_an_older_version_is_refused() {
     folder.run(&load).expect(2, "state is the journal of an older version");
     folder.write("state", "anything\n");
     folder.run(&load).expect(2, "state is no journal of this program");
+}
+
+/// What may not be looked up is said and not compared; STS tells the account then.
+#[test]
+fn the_account_is_that_of_the_credentials_where_the_table_may_not_be_described() {
+    let account = Arc::new(AtomicU64::new(111_111_111_111));
+    let asked = Arc::clone(&account);
+    let address = serve(move |request| {
+        let operation = request.header("x-amz-target").unwrap_or_default();
+        let (status, body) = if operation.ends_with("DescribeTable") {
+            (
+                400,
+                r#"{"__type": "AccessDeniedException", "message": "no"}"#.to_owned(),
+            )
+        } else if operation.ends_with("BatchWriteItem") {
+            (200, r#"{"UnprocessedItems": {}}"#.to_owned())
+        } else if request.body.starts_with(b"Action=GetCallerIdentity") {
+            let result = format!(
+                "<GetCallerIdentityResult><Arn>a</Arn><UserId>u</UserId><Account>{}</Account></GetCallerIdentityResult>",
+                asked.load(Relaxed)
+            );
+            let begin = r#"<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">"#;
+            (200, format!("{begin}{result}</GetCallerIdentityResponse>"))
+        } else {
+            return None;
+        };
+        Some(Response(status, String::new(), body.into_bytes()))
+    });
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..9));
+    let load = format!("load --table items --key id:N --resume state a.jsonl --endpoint-url http://{address}");
+    let first = folder.run(&load);
+    let words = "the id of the table cannot be looked up without the permission, and so is not compared";
+    first.expect(0, "9 delivered");
+    assert!(!first.stderr.contains(words), "{}", first.stderr);
+    folder.run(&load).expect(0, words).expect(0, "0 delivered");
+    account.store(222_222_222_222, Relaxed);
+    folder
+        .run(&load)
+        .expect(2, "the account was 111111111111, and is 222222222222")
+        .expect(2, "--trust-journal");
 }

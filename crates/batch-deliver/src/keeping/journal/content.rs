@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::super::failures::{Failed, Failures};
+#[cfg(any(test, fuzzing))]
+use super::checked_line::checksum;
+use super::checked_line::{Unreadable, add, checked, first_line};
 use super::{Claim, Identity, Stopped};
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -44,7 +45,7 @@ pub(super) struct WriterStamp {
 
 /// What earlier runs have left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(super) struct Recorded {
     pub(super) settled: SettledRecords,
     /// What they have not delivered, and no run of the whole has reported.
     pub(super) failures: Failures,
@@ -52,7 +53,7 @@ pub(crate) struct Kept {
     pub(super) read: BTreeMap<usize, Beginning>,
 }
 
-impl Kept {
+impl Recorded {
     pub(super) fn fail(&mut self, failed: &Failed) {
         self.settled.add(failed.number, failed.number);
         self.failures.add(failed);
@@ -70,7 +71,7 @@ impl Kept {
 /// What an earlier run has left, and how many entries are in doubt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EarlierRun {
-    pub(super) kept: Kept,
+    pub(super) kept: Recorded,
     /// How many entries the last run may have sent without recording them.
     pub(super) doubtful: u64,
 }
@@ -132,7 +133,7 @@ pub(super) fn in_use(name: &str) -> String {
 }
 
 /// The shortest text of a journal.
-pub(super) fn text(identity: &Identity, kept: &Kept) -> serde_json::Result<Vec<u8>> {
+pub(super) fn text(identity: &Identity, kept: &Recorded) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();
     add(&mut text, identity)?;
     if !kept.read.is_empty() {
@@ -148,75 +149,10 @@ pub(super) fn text(identity: &Identity, kept: &Kept) -> serde_json::Result<Vec<u
     Ok(text)
 }
 
-/// Adds a line: the checksum of its JSON, and that.
-pub(super) fn add(text: &mut Vec<u8>, line: &impl Serialize) -> serde_json::Result<()> {
-    let json = serde_json::to_vec(line)?;
-    text.extend_from_slice(checksum(&json).as_bytes());
-    text.push(b' ');
-    text.extend_from_slice(&json);
-    text.push(b'\n');
-    Ok(())
-}
-
-fn checksum(json: &[u8]) -> String {
-    format!("{:08x}", crc32fast::hash(json))
-}
-
-/// The JSON of a line without its end. `None` if it is not as it was written.
-fn checked(line: &str) -> Option<&str> {
-    let (checksum, json) = line.split_once(' ')?;
-    (checksum == self::checksum(json.as_bytes())).then_some(json)
-}
-
-/// Why a text is not used as a journal.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
-    /// Another version of the program has written it, in another form.
-    Older,
-    /// It was written by this version, and has changed since.
-    Damaged,
-    Foreign,
-}
-
-impl Unreadable {
-    pub(super) fn of_journal(&self, name: &str) -> Failure {
-        Failure::WrongUse(match self {
-            Self::Older => format!(
-                "{name} is the journal of an older version of the program, which this one cannot read: continue with that version, or \
-                 remove {name} to start over"
-            ),
-            Self::Damaged => format!(
-                "{name} is damaged in its first line: what it is about is not known. To start over, remove {name}"
-            ),
-            Self::Foreign => format!("{name} is no journal of this program: name another one"),
-        })
-    }
-}
-
-/// The first line of a text, which must be whole.
-pub(super) fn first_line<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> {
-    let first = text.split('\n').next().unwrap_or_default();
-    if let Some(json) = checked(first) {
-        return serde_json::from_str(json).map_err(|_| Unreadable::Foreign);
-    }
-    // Before version 3 there were no checksums.
-    if let Ok(Value::Object(old)) = serde_json::from_str(first)
-        && ["batch_deliver", "identity"].iter().any(|name| old.contains_key(*name))
-    {
-        return Err(Unreadable::Older);
-    }
-    let is_own = first.contains("batch_deliver") || first.get(8..10) == Some(" {");
-    Err(if is_own {
-        Unreadable::Damaged
-    } else {
-        Unreadable::Foreign
-    })
-}
-
 /// The load, what is settled of it, and how its last run has ended.
 struct Parsed {
     identity: Identity,
-    kept: Kept,
+    kept: Recorded,
     stopped: Option<Stopped>,
     /// Whether the run ended without being killed.
     has_ended: bool,
@@ -226,7 +162,7 @@ struct Parsed {
 fn parsed(text: &str) -> Result<(Parsed, Option<usize>), Unreadable> {
     let mut parsed = Parsed {
         identity: first_line(text)?,
-        kept: Kept::default(),
+        kept: Recorded::default(),
         stopped: None,
         has_ended: false,
     };
@@ -281,7 +217,7 @@ mod tests {
     /// Each line is about these records.
     fn journal(lines: &[u64]) -> (Vec<u8>, Identity) {
         let identity = Identity::new([("destination", "films".to_owned())], &[], 7).unwrap();
-        let mut text = text(&identity, &Kept::default()).unwrap();
+        let mut text = text(&identity, &Recorded::default()).unwrap();
         for number in lines {
             add(&mut text, &Line::Failed(vec![failed(*number)])).unwrap();
             let mut settled = SettledRecords::default();

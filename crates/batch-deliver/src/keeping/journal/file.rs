@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::failures::{Failed, Failures};
 use super::super::location::check_is_file;
-use super::content::{self, EarlierRun, Kept, Line};
+use super::checked_line;
+use super::content::{self, EarlierRun, Line, Recorded};
 use super::{Claim, Identity, Stopped};
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -21,7 +22,7 @@ pub(crate) struct JournalFile {
     file: File,
     /// Bytes written since the file was created.
     pub(super) written: u64,
-    kept: Kept,
+    kept: Recorded,
 }
 
 impl JournalFile {
@@ -105,7 +106,7 @@ impl JournalFile {
     fn append(&mut self, lines: &[Line]) -> io::Result<()> {
         let mut text = Vec::new();
         for line in lines {
-            content::add(&mut text, line)?;
+            checked_line::add(&mut text, line)?;
         }
         self.written += text.len() as u64;
         self.file.write_all(&text)
@@ -113,7 +114,7 @@ impl JournalFile {
 }
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
-fn made(path: &Path, identity: &Identity, kept: &Kept) -> io::Result<File> {
+fn made(path: &Path, identity: &Identity, kept: &Recorded) -> io::Result<File> {
     replaced(path, &content::text(identity, kept)?)
 }
 
@@ -285,7 +286,7 @@ mod tests {
         let journal = fs::read_to_string(load.path()).unwrap();
         for run in [(9, 5), (0, u64::MAX)] {
             let mut line = Vec::new();
-            content::add(&mut line, &serde_json::json!({"settled": [run]})).unwrap();
+            checked_line::add(&mut line, &serde_json::json!({"settled": [run]})).unwrap();
             fs::write(load.path(), format!("{journal}{}", String::from_utf8_lossy(&line))).unwrap();
             assert!(load.refusal().contains("is damaged in line 3"), "{}", load.refusal());
         }

@@ -10,10 +10,13 @@ use super::Claim;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::sink::{OF_PLACE, UNKNOWN};
-use crate::source::{Beginning, Input, InputStorage, Part};
+use crate::source::{Beginning, Input, InputStorage, Order, Part};
 
 /// The version of the journal.
 const VERSION: u32 = 3;
+
+/// The setting of the order in which inputs are read.
+pub(crate) const ORDER: &str = "--order";
 
 /// The identity of a load. A journal is valid only for the same load, because it numbers the records in the order of reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,9 +170,24 @@ impl Identity {
                     Err(error) => Some(format!("{place} has changed, and cannot be read: {error}")),
                 },
             };
-            differences.extend(changed.map(Difference::of_place));
+            // With another number of records, it would give all that are read after it other numbers.
+            let of_kind = if self.is_read_last(index) {
+                Difference::of_place
+            } else {
+                Difference::of_options
+            };
+            differences.extend(changed.map(of_kind));
         }
         differences
+    }
+
+    /// Whether no other input is read after or beside it.
+    fn is_read_last(&self, index: usize) -> bool {
+        let is_one_by_one = self
+            .settings
+            .get(ORDER)
+            .is_some_and(|order| order == Order::File.name());
+        self.inputs.len() == 1 || is_one_by_one && index + 1 == self.inputs.len()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The journal of settled records, by which a load that was interrupted or killed continues where it stopped.
 
+mod checked_line;
 mod claim;
 mod content;
 mod file;
@@ -11,11 +12,12 @@ mod owned;
 mod scan;
 mod state;
 mod writer;
+mod writing;
 
 pub(crate) use self::claim::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
-pub(crate) use self::identity::{Identity, Stopped};
+pub(crate) use self::identity::{Identity, ORDER, Stopped};
 pub(crate) use self::scan::{ScanFound, ScanState};
 pub(crate) use self::state::State;
 #[cfg(feature = "distributed")]

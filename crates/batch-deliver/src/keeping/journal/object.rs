@@ -4,7 +4,8 @@ use std::io;
 
 use super::super::failures::{Failed, Failures};
 use super::super::location::Location;
-use super::content::{self, EarlierRun, Kept, Line, WriterStamp};
+use super::checked_line;
+use super::content::{self, EarlierRun, Line, Recorded, WriterStamp};
 use super::owned::{OfObject, OwnObject};
 use super::{Claim, Identity, Stopped};
 use crate::connection::Connection;
@@ -17,7 +18,7 @@ use crate::source::Beginning;
 pub(super) struct JournalObject {
     object: OwnObject,
     identity: Identity,
-    kept: Kept,
+    kept: Recorded,
     /// The bad line at which the run has stopped, and that it has ended.
     last: Vec<Line>,
 }
@@ -93,11 +94,11 @@ impl JournalObject {
     }
 }
 
-fn text(identity: &Identity, kept: &Kept, written: WriterStamp, last: &[Line]) -> serde_json::Result<Vec<u8>> {
+fn text(identity: &Identity, kept: &Recorded, written: WriterStamp, last: &[Line]) -> serde_json::Result<Vec<u8>> {
     let mut text = content::text(identity, kept)?;
-    content::add(&mut text, &Line::Written(written))?;
+    checked_line::add(&mut text, &Line::Written(written))?;
     for line in last {
-        content::add(&mut text, line)?;
+        checked_line::add(&mut text, line)?;
     }
     Ok(text)
 }

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::super::failures::{Failed, Failures};
 use super::super::location::Location;
-use super::content::{self, Unreadable, WriterStamp};
+use super::checked_line::{self, Unreadable};
+use super::content::WriterStamp;
 use super::file::{locked, replaced};
 #[cfg(feature = "s3")]
 use super::owned::{OfObject, OwnObject};
@@ -73,7 +74,7 @@ impl ScanFound {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let before: ScanLine = content::first_line(text).map_err(|unreadable| match unreadable {
+        let before: ScanLine = checked_line::first_line(text).map_err(|unreadable| match unreadable {
             Unreadable::Foreign => Failure::WrongUse(format!(
                 "{name} is no journal of a table that is read: name another one"
             )),
@@ -135,7 +136,7 @@ impl OfObject for OfScan<'_> {
 /// The journal with this content.
 fn text(content: &ScanLine) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();
-    content::add(&mut text, content)?;
+    checked_line::add(&mut text, content)?;
     Ok(text)
 }
 

@@ -1,12 +1,10 @@
 //! Writes the journal in a thread beside the delivery.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::watch;
@@ -15,35 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::failures::Failed;
 use super::super::location::Location;
-use super::file::JournalFile;
-#[cfg(feature = "s3")]
-use super::object::JournalObject;
 use super::state::JournalStorage;
-use super::{ScanState, State, Stopped, scan};
-use crate::source::{ReadSoFar, SettledRecords};
-
-/// Bytes after which the journal is compacted.
-const LONG: u64 = 4 << 20;
-
-/// The most numbers of one write, and the most that wait: a slow disk slows the delivery down.
-const NUMBERS: usize = 64;
-
-/// The same for an object, whose put takes some tens of milliseconds.
-const NUMBERS_OF_OBJECT: usize = 2_048;
-
-/// The same for the items of a table, whose journal is written at intervals.
-const NUMBERS_OF_SCAN: usize = 4_096;
-
-/// The interval at which the journal of a scan is written to a file.
-const EVERY_OF_SCAN: Duration = Duration::from_millis(100);
-
-/// Numbers after which the journal of a scan is put before that interval is over.
 #[cfg(feature = "s3")]
-const NUMBERS_OF_PUT: usize = 2_500;
-
-/// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
-#[cfg(feature = "s3")]
-const EVERY: Duration = Duration::from_secs(1);
+use super::writing::put;
+use super::writing::{Ending, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, Settled, Written, keep, write};
+use super::{ScanState, State, Stopped};
+use crate::source::ReadSoFar;
 
 /// Receives the numbers of settled records, and writes them without delay.
 #[derive(Debug)]
@@ -54,52 +29,6 @@ pub(crate) struct Journal {
     written: Mutex<Option<Written>>,
     ending: Arc<Ending>,
     read_so_far: ReadSoFar,
-}
-
-/// A record that is settled.
-#[derive(Debug)]
-enum Settled {
-    /// It needs nothing more.
-    Done(u64),
-    /// It was not delivered.
-    Failed(Box<Failed>),
-}
-
-impl Settled {
-    fn number(&self) -> u64 {
-        match self {
-            Self::Done(number) => *number,
-            Self::Failed(failed) => failed.number,
-        }
-    }
-}
-
-/// A journal to which all is written.
-#[derive(Debug)]
-enum Written {
-    File(JournalFile),
-    #[cfg(feature = "s3")]
-    Object(Box<JournalObject>),
-    Scan(ScanState),
-}
-
-/// How the run ends.
-#[derive(Debug, Default)]
-struct Ending {
-    /// Whether an entry that the next run sends may have been delivered already.
-    is_open: AtomicBool,
-    /// The bad line at which it stops.
-    stopped: Mutex<Option<Stopped>>,
-}
-
-impl Ending {
-    fn is_open(&self) -> bool {
-        self.is_open.load(Relaxed)
-    }
-
-    fn stopped(&self) -> MutexGuard<'_, Option<Stopped>> {
-        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Journal {
@@ -235,129 +164,10 @@ impl Journal {
     }
 }
 
-/// Writes records until the channel is closed. Those that arrive during a write are written together.
-fn write(
-    mut file: JournalFile,
-    receiver: &Receiver<Settled>,
-    read: &ReadSoFar,
-    ending: &Ending,
-) -> io::Result<JournalFile> {
-    while let Ok(first) = receiver.recv() {
-        let (mut settled, mut failed) = (SettledRecords::default(), Vec::new());
-        for next in std::iter::once(first).chain(receiver.try_iter().take(NUMBERS - 1)) {
-            match next {
-                Settled::Done(number) => settled.add(number, number),
-                Settled::Failed(one) => failed.push(*one),
-            }
-        }
-        // The records are within what was read by now.
-        file.add(settled, failed, read.changes())?;
-        if file.written > LONG {
-            file.compact()?;
-        }
-    }
-    // Also of inputs in which nothing was left to do.
-    file.add(SettledRecords::default(), Vec::new(), read.changes())?;
-    if !ending.is_open() {
-        file.end(*ending.stopped())?;
-    }
-    Ok(file)
-}
-
-/// Writes where the scan is continued until the channel is closed.
-fn keep(
-    mut state: ScanState,
-    receiver: &Receiver<Settled>,
-    position: impl Fn(u64) -> serde_json::Result<(Value, u64)>,
-    kept: &watch::Sender<u64>,
-    ending: &Ending,
-) -> io::Result<ScanState> {
-    let (every, most, is_shown) = match &state.storage {
-        scan::ScanStorage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
-        // A put shows other runs that this one is alive.
-        #[cfg(feature = "s3")]
-        scan::ScanStorage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
-    };
-    let mut settled = SettledRecords::default();
-    // Those behind the position are read again, and may be delivered then.
-    let mut failed = BTreeMap::new();
-    let (mut written, mut before) = (0, 0);
-    loop {
-        let due = Instant::now() + every;
-        let (mut is_open, mut numbers) = (true, 0);
-        while is_open && numbers < most {
-            numbers += 1;
-            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(next) => {
-                    settled.add(next.number(), next.number());
-                    if let Settled::Failed(one) = next {
-                        failed.insert(one.number, *one);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => is_open = false,
-            }
-        }
-        let first = settled.runs().next().filter(|(first, _)| *first == 0);
-        let until = first.map_or(0, |(_, last)| last + 1);
-        if until > written || is_shown || !is_open {
-            let (place, items) = position(until)?;
-            let behind = failed.split_off(&items);
-            failed.values().for_each(|one| state.fail(one));
-            failed = behind;
-            state.write(place, items - before)?;
-            (written, before) = (until, items);
-            kept.send_replace(until);
-        }
-        if !is_open {
-            if !ending.is_open() {
-                // A stop in the middle of a page leaves items that are settled and are read again.
-                state.end(settled.len() - before)?;
-            }
-            return Ok(state);
-        }
-    }
-}
-
-/// Puts the journal until the channel is closed.
-#[cfg(feature = "s3")]
-fn put(
-    mut object: JournalObject,
-    receiver: &Receiver<Settled>,
-    read: &ReadSoFar,
-    ending: &Ending,
-) -> io::Result<JournalObject> {
-    loop {
-        let due = Instant::now() + EVERY;
-        let mut is_open = true;
-        for _ in 0..NUMBERS_OF_OBJECT {
-            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Settled::Done(number)) => object.settle(number),
-                Ok(Settled::Failed(failed)) => object.fail(&failed),
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => {
-                    is_open = false;
-                    break;
-                }
-            }
-        }
-        object.note(read.changes());
-        if is_open {
-            object.put()?;
-            continue;
-        }
-        if ending.is_open() {
-            object.put()?;
-        } else {
-            object.end(*ending.stopped())?;
-        }
-        return Ok(object);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::time::Duration;
 
     use proptest::prelude::*;
     use tokio::runtime::Builder;
