@@ -183,10 +183,11 @@ fn is_temporary(entry: &fs::DirEntry, target: &Path) -> bool {
 fn take_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let own = file.metadata()?;
-    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
-    }
-    file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777))
+    let is_of_others = (own.uid(), own.gid()) != (old.uid(), old.gid());
+    // What its group may do, another group may not.
+    let is_denied = is_of_others && fchown(file, Some(old.uid()), Some(old.gid())).is_err() && own.gid() != old.gid();
+    let permitted = if is_denied { 0o707 } else { 0o777 };
+    file.set_permissions(fs::Permissions::from_mode(old.mode() & permitted))
 }
 
 #[cfg(not(unix))]
@@ -266,5 +267,20 @@ mod tests {
             assert!(!target.exists());
             fs::remove_file(own).unwrap();
         }
+    }
+
+    /// As a file that is mounted.
+    #[test]
+    fn a_file_that_cannot_be_replaced_gets_the_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::write(&from, "new\n").unwrap();
+        fs::write(&to, "old and longer\n").unwrap();
+        let identity = FileIdentity::at(&to);
+        copied(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "new\n");
+        assert_eq!(FileIdentity::at(&to), identity);
+        fs::remove_file(&to).unwrap();
+        copied(&from, &to).unwrap_err();
     }
 }
