@@ -65,13 +65,14 @@ fn a_metric_has_one_kind_of_value() {
     for two in [
         metric().value(1.0).values(1.0),
         metric().value(1.0).statistic_values(all.clone()),
-        metric().values(1.0).statistic_values(all),
+        metric().value(1.0).values(1.0).statistic_values(all.clone()),
     ] {
         assert_eq!(
             refused(two),
-            "the metric must be with either a value, or values, or statistics"
+            "the metric must be with either a value, or values or statistics"
         );
     }
+    assert_eq!(checked(metric().values(1.0).counts(2.0).statistic_values(all)), Ok(()));
     let without_sum = statistics([Some(2.0), None, Some(1.0), Some(2.0)]);
     assert_eq!(
         refused(metric().statistic_values(without_sum)),
@@ -173,6 +174,7 @@ fn the_largest_valid_metric_is_within_the_limit() {
         .set_dimensions(Some(dimensions.collect()))
         .set_values(Some(vec![1.0; MAX_VALUES]))
         .set_counts(Some(vec![1.0; MAX_VALUES]))
+        .statistic_values(statistics([Some(1.0), Some(1.0), Some(1.0), Some(1.0)]))
         .timestamp(DateTime::from_secs(1))
         .unit(StandardUnit::GigabytesSecond)
         .storage_resolution(60);

@@ -2,15 +2,21 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeySchemaElement, ScalarAttributeType, TableDescription, WriteRequest};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, KeySchemaElement, KeyType, ScalarAttributeType, TableDescription, WriteRequest,
+};
 
+use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
+use super::size::value_size;
 use crate::attribute_path::AttributePath;
 use crate::invalid::InvalidEntry;
 
 /// The key attributes of a table's indexes, global and local, with their types.
 ///
 /// An item without such an attribute is not in the index. One of another type, or an empty one, is refused together with the
-/// whole call: "Type mismatch for Index Key", "cannot contain an empty string value".
+/// whole call: "Type mismatch for Index Key", "cannot contain an empty string value". So is one that is larger than a key of the table may
+/// be: "Size of hashkey has exceeded the maximum size limit of2048 bytes", "Aggregated size of all range keys has exceeded the size limit of
+/// 1024 bytes".
 #[derive(Debug, Default)]
 pub(super) struct IndexKeys(Vec<IndexKey>);
 
@@ -19,6 +25,8 @@ struct IndexKey {
     index: String,
     attribute: String,
     type_: ScalarAttributeType,
+    /// The most bytes of a value.
+    limit: usize,
 }
 
 impl IndexKeys {
@@ -38,6 +46,10 @@ impl IndexKeys {
                 index: index?.to_owned(),
                 attribute: attribute.to_owned(),
                 type_: (*types.get(attribute)?).clone(),
+                limit: match element.key_type() {
+                    KeyType::Range => MAX_SORT_KEY_BYTES,
+                    _ => MAX_PARTITION_KEY_BYTES,
+                },
             })
         };
         let keys = global.chain(local).flat_map(|(index, elements)| {
@@ -70,7 +82,13 @@ impl IndexKey {
             _ => (true, false),
         };
         if is_of_type && !is_empty {
-            return Ok(());
+            let actual = value_size(value);
+            return if actual <= self.limit {
+                Ok(())
+            } else {
+                let (part, limit) = ("index key", self.limit);
+                Err(InvalidEntry::TooLarge { part, limit, actual }.of_attribute(&self.attribute))
+            };
         }
         Err(InvalidEntry::IndexKey {
             index: self.index.clone(),
@@ -101,7 +119,7 @@ fn type_of(value: &AttributeValue) -> &'static str {
 mod tests {
     use aws_sdk_dynamodb::primitives::Blob;
     use aws_sdk_dynamodb::types::{
-        AttributeDefinition, DeleteRequest, GlobalSecondaryIndexDescription, KeyType, LocalSecondaryIndexDescription,
+        AttributeDefinition, DeleteRequest, GlobalSecondaryIndexDescription, LocalSecondaryIndexDescription,
     };
 
     use super::super::testing::{put, text};
@@ -158,6 +176,22 @@ mod tests {
         let delete = DeleteRequest::builder().key("email", AttributeValue::N("7".to_owned()));
         let delete = WriteRequest::builder().delete_request(delete.build().unwrap());
         assert_eq!(keys().check(&delete.build()), Ok(()));
+    }
+
+    /// One such item refuses the 24 others of its call.
+    #[test]
+    fn an_index_key_has_the_limits_of_a_key_of_the_table() {
+        let bytes = |count: usize| AttributeValue::B(Blob::new(vec![0; count]));
+        assert_eq!(checked("email", text(&"é".repeat(1_024))), Ok(()));
+        assert_eq!(
+            checked("email", text(&"e".repeat(2_049))),
+            Err("`email`: the index key has 2049 bytes, the limit is 2048".to_owned())
+        );
+        assert_eq!(checked("photo", bytes(1_024)), Ok(()));
+        assert_eq!(
+            checked("photo", bytes(1_025)),
+            Err("`photo`: the index key has 1025 bytes, the limit is 1024".to_owned())
+        );
     }
 
     #[test]

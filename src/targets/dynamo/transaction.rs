@@ -115,6 +115,7 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
                 update.expression_attribute_names(),
                 update.expression_attribute_values(),
             );
+            not_empty(names, values)?;
             Ok(item_size(update.key()) + expressions(expression, condition, names, values)?)
         }
         (None, None, Some(delete), None) => {
@@ -130,6 +131,7 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
             check::key(check.key())?;
             let condition = Some(check.condition_expression());
             let (names, values) = (check.expression_attribute_names(), check.expression_attribute_values());
+            not_empty(names, values)?;
             Ok(item_size(check.key()) + expressions(None, condition, names, values)?)
         }
         _ => Err(InvalidEntry::Malformed {
@@ -146,7 +148,20 @@ fn of_condition(
     names: Option<&HashMap<String, String>>,
     values: Option<&Attributes>,
 ) -> Result<usize, InvalidEntry> {
+    not_empty(names, values)?;
     condition.map_or(Ok(0), |condition| expressions(None, Some(condition), names, values))
+}
+
+/// DynamoDB refuses maps of placeholders that are there and have none: "ExpressionAttributeValues must not be empty".
+fn not_empty(names: Option<&HashMap<String, String>>, values: Option<&Attributes>) -> Result<(), InvalidEntry> {
+    let parts = [
+        ("map of attribute names", names.is_some_and(HashMap::is_empty)),
+        ("map of attribute values", values.is_some_and(HashMap::is_empty)),
+    ];
+    match parts.into_iter().find(|(_, is_empty)| *is_empty) {
+        Some((part, _)) => Err(InvalidEntry::Missing { part }),
+        None => Ok(()),
+    }
 }
 
 /// Without the items and keys, which are content.
@@ -245,6 +260,73 @@ mod tests {
             refusal(of_size(rest + 1)),
             "the transaction has 4194305 bytes, the limit is 4194304"
         );
+    }
+
+    #[test]
+    fn a_map_of_placeholders_is_absent_or_has_some() {
+        let action = TransactWriteItem::builder;
+        let put = Put::builder().table_name("orders").item("id", text("1"));
+        let update = Update::builder()
+            .table_name("stock")
+            .key("id", text("1"))
+            .update_expression("REMOVE n");
+        let delete = Delete::builder().table_name("carts").key("id", text("1"));
+        let check = ConditionCheck::builder()
+            .table_name("customers")
+            .key("id", text("1"))
+            .condition_expression("attribute_exists(id)");
+        let (names, values) = (Some(HashMap::new()), Some(HashMap::new()));
+        let (no_names, no_values) = (
+            |error: &str| error.contains("names"),
+            |error: &str| error.contains("values"),
+        );
+        for (with_names, with_values) in [
+            (
+                action().put(
+                    put.clone()
+                        .set_expression_attribute_names(names.clone())
+                        .build()
+                        .unwrap(),
+                ),
+                action().put(put.set_expression_attribute_values(values.clone()).build().unwrap()),
+            ),
+            (
+                action().update(
+                    update
+                        .clone()
+                        .set_expression_attribute_names(names.clone())
+                        .build()
+                        .unwrap(),
+                ),
+                action().update(update.set_expression_attribute_values(values.clone()).build().unwrap()),
+            ),
+            (
+                action().delete(
+                    delete
+                        .clone()
+                        .set_expression_attribute_names(names.clone())
+                        .build()
+                        .unwrap(),
+                ),
+                action().delete(delete.set_expression_attribute_values(values.clone()).build().unwrap()),
+            ),
+            (
+                action().condition_check(
+                    check
+                        .clone()
+                        .set_expression_attribute_names(names.clone())
+                        .build()
+                        .unwrap(),
+                ),
+                action().condition_check(check.set_expression_attribute_values(values.clone()).build().unwrap()),
+            ),
+        ] {
+            let refused = |action: TransactWriteItem| Transaction::new([action]).check().unwrap_err().to_string();
+            let error = refused(with_names.build());
+            assert!(no_names(&error), "{error}");
+            let error = refused(with_values.build());
+            assert!(no_values(&error), "{error}");
+        }
     }
 
     #[test]
