@@ -17,7 +17,8 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use self::codes::{
-    Doubt, EXPIRED, FORBIDDEN, Meaning, TOO_LARGE, UNKNOWN_KEYS, WRONG_SIGNATURES, WRONG_TIMES, known, short,
+    Doubt, EXPIRED, FORBIDDEN, Meaning, NOT_IMPLEMENTED, TOO_LARGE, UNKNOWN_KEYS, WRONG_SIGNATURES, WRONG_TIMES,
+    is_of_resource, known, short,
 };
 use super::renewal::Used;
 use super::transmission::{Clock, Signature, is_too_long, is_unconnected, named_wait, signature, unsent};
@@ -27,8 +28,8 @@ use super::{Answer, Fault, Rejection, Verdict};
 /// to get an answer.
 ///
 /// It knows the codes that all AWS services share, and those of DynamoDB, SQS, S3, Kinesis, Firehose, SNS, EventBridge,
-/// CloudWatch and CloudWatch Logs. With an unknown code, a status of 4xx is [disputed](Answer::Disputed), and any other status rejects
-/// the entries. The wait that the answer names by `x-amz-retry-after` or `Retry-After` is in the [fault](Fault::retry_after).
+/// CloudWatch and CloudWatch Logs. With an unknown code, a status of 4xx is [disputed](Answer::Disputed), as are 501 and 505 with any code; any
+/// other status rejects the entries. The wait that the answer names by `x-amz-retry-after` or `Retry-After` is in the [fault](Fault::retry_after).
 ///
 /// Make the call without retries of the SDK and with the interceptor [`Transmission`](super::Transmission), which
 /// distinguishes a call that was never sent from one whose answer is lost:
@@ -72,6 +73,16 @@ where
         Meaning::Refused => Answer::Whole(Verdict::Refused(fault)),
         Meaning::Disputed => Answer::Disputed(fault),
         Meaning::Stop => Answer::Stop(fault),
+    }
+}
+
+/// The meaning of a failed call whose entries name the tables or buses that they are for: that one of them is missing or cannot be written to
+/// is the fault of entries of this call, and says nothing of other calls.
+#[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
+pub(crate) fn of_named_resources(answer: Answer) -> Answer {
+    match answer {
+        Answer::Stop(fault) if is_of_resource(fault.code()) => Answer::Whole(Verdict::Refused(fault)),
+        answer => answer,
     }
 }
 
@@ -225,6 +236,10 @@ fn of_service(code: Option<&str>, status: u16, signature: &Signature) -> (Meanin
     };
     let (meaning, doubt) = match status {
         400..=499 => known(code).unwrap_or_else(|| (by_status(status).unwrap_or(Meaning::Disputed), Doubt::None)),
+        _ if NEVER.contains(&status) => match code {
+            NOT_IMPLEMENTED => (Meaning::Disputed, Doubt::None),
+            _ => (Meaning::Disputed, Doubt::Applied),
+        },
         // Whatever the code says: with such a status the service did not refuse the call.
         500..=599 => match known(code) {
             Some((throttled @ Meaning::Rejected(Rejection::Throttled), _)) => (throttled, Doubt::Applied),
@@ -297,8 +312,22 @@ fn without_code(status: u16) -> Meaning {
     }
 }
 
+/// Statuses of a server that does not have the operation, something that the request asks for, or the version of HTTP: the same request is
+/// never accepted. From RFC 9110.
+const NEVER: [u16; 2] = [501, 505];
+
+/// The codes that stop, each with whether it is about a table, queue, stream or topic.
+#[cfg(all(test, feature = "dynamodb", feature = "eventbridge"))]
+pub(super) fn stops() -> impl Iterator<Item = (&'static str, bool)> {
+    let listed = codes::MEANINGS.iter().filter(|(_, meaning)| *meaning == Meaning::Stop);
+    let codes = listed.flat_map(|(codes, _)| codes.iter().copied());
+    let of_keys = ["KMSDisabledException", "KmsNotFound"];
+    codes.chain(of_keys).map(|code| (code, is_of_resource(code)))
+}
+
 fn by_status(status: u16) -> Option<Meaning> {
     match status {
+        _ if NEVER.contains(&status) => Some(Meaning::Disputed),
         408 => Some(Meaning::Rejected(Rejection::Connection)),
         413 => Some(Meaning::Refused),
         429 => Some(Meaning::Rejected(Rejection::Throttled)),

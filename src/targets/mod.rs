@@ -45,9 +45,13 @@ pub mod sqs;
 mod target;
 #[cfg(feature = "aws")]
 mod transmission;
+#[cfg(any(feature = "cloudwatch-logs", feature = "dynamodb", feature = "s3", feature = "sqs"))]
+mod whole_body;
 
 pub use self::target::Limits;
 pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
+#[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
+pub(crate) use classify::of_named_resources;
 #[cfg(feature = "aws")]
 pub use answer_limit::AnswerLimit;
 #[cfg(feature = "aws")]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::pin::pin;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::Builder;
+use aws_sdk_s3::config::{Builder, SharedInterceptor};
 use aws_sdk_s3::operation::RequestId;
 use aws_sdk_s3::operation::delete_objects::DeleteObjectsOutput;
 use aws_sdk_s3::types::{Delete, DeletedObject, Error, ObjectIdentifier};
@@ -14,6 +14,7 @@ use super::correlate::by_name;
 use super::lane::hash_of;
 use super::renewal::Changes;
 use super::request::{in_span, request_span, single_attempt};
+use super::whole_body::WholeBody;
 use super::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict, classify, classify_entry};
 use crate::invalid::InvalidEntry;
 
@@ -74,8 +75,11 @@ impl S3Deletions {
     /// | bytes of a version id | [`MAX_VERSION_ID_BYTES`], 1,024 |
     pub fn new(client: Client, bucket: impl Into<String>) -> Self {
         let largest = MAX_KEY_BYTES + MAX_VERSION_ID_BYTES;
+        let mut changes = single_attempt!(aws_sdk_s3, client);
+        let whole_body = SharedInterceptor::permanent(WholeBody::Xml("DeleteResult"));
+        changes.always.push_interceptor(whole_body);
         Self {
-            changes: single_attempt!(aws_sdk_s3, client),
+            changes,
             client,
             bucket: bucket.into(),
             limits: Limits::new(MAX_KEYS, MAX_BATCH_BYTES).with_entry_bytes(largest),
@@ -91,7 +95,7 @@ impl S3Deletions {
     }
 
     /// S3 answers for the objects alone that it did not delete (`Quiet`), which makes the answer to 1,000 deletions some 100 KB
-    /// smaller. Then an object counts as deleted because the answer does not name it; otherwise only if the answer says so.
+    /// smaller. Then an object counts as deleted because a whole answer does not name it; otherwise only if the answer says so.
     #[must_use]
     pub fn quiet(mut self) -> Self {
         self.is_quiet = true;

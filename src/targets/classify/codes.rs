@@ -152,47 +152,63 @@ const REFUSALS: &[&str] = &[
 /// The codes among these that refuse the size of the whole call.
 pub(super) const TOO_LARGE: &[&str] = &["BatchRequestTooLong", "RequestEntityTooLarge"];
 
-/// Refused for some of the entries, or for all calls: a policy may deny single keys (`dynamodb:LeadingKeys`) or attributes.
+/// Refused for some of the entries, or for all calls: a policy may deny single keys (`dynamodb:LeadingKeys`) or attributes, and S3 may not
+/// have what an entry asks for in this kind of bucket. The last ones are from S3's list of error codes.
 const DISPUTES: &[&str] = &[
     "AccessDenied",
     "AccessDeniedException",
     "AuthorizationError",
     "NotAuthorized",
+    "InvalidObjectState",
+    "InvalidRequest",
+    "MethodNotAllowed",
+    NOT_IMPLEMENTED,
 ];
 
-/// The same for every call: no such table, queue, stream or topic, credentials that were never valid, a client that asks only
-/// whether the call would succeed (`DryRun` of Kinesis).
+/// S3 does not have this operation, or what a header asks for, in this bucket or at all. Its status is 501, and the same request is never
+/// accepted: from S3's list of error codes, "A header you provided implies functionality that is not implemented".
+pub(super) const NOT_IMPLEMENTED: &str = "NotImplemented";
+
+/// The same for every call of the client: credentials that were never valid, a request that the service does not know, a client that asks
+/// only whether the call would succeed (`DryRun` of Kinesis).
 ///
 /// From the SDK's models of the calls and the common errors of the API references.
-const STOPS: &[&str] = &[
-    "AllAccessDisabled",
+const STOPS_OF_CLIENT: &[&str] = &[
     "AuthFailure",
     "AuthorizationHeaderMalformed",
     "DryRunOperationException",
-    "EndpointDisabled",
     "IncompleteSignature",
     "IncompleteSignatureException",
     "InvalidAccessKeyId",
     "InvalidAction",
-    "InvalidAddress",
-    "InvalidBucketName",
     "InvalidClientTokenId",
-    "InvalidKMSResourceException",
     "InvalidSecurity",
-    "InvalidSourceException",
     "MissingAuthenticationToken",
     "MissingAuthenticationTokenException",
+    "OptInRequired",
+    "UnknownOperationException",
+    "UnrecognizedClientException",
+];
+
+/// The same for every call to one table, queue, stream, topic or bucket: it does not exist, or cannot be written to. If entries
+/// [name it](super::of_named_resources), it may be their fault.
+///
+/// From the SDK's models of the calls and the common errors of the API references.
+const STOPS_OF_RESOURCE: &[&str] = &[
+    "AllAccessDisabled",
+    "EndpointDisabled",
+    "InvalidAddress",
+    "InvalidBucketName",
+    "InvalidKMSResourceException",
+    "InvalidSourceException",
     "NoSuchBucket",
     "NonExistentQueue",
     "NotFound",
-    "OptInRequired",
     "PermanentRedirect",
     "PlatformApplicationDisabled",
     "QueueDeletedRecently",
     "QueueDoesNotExist",
     "ResourceNotFoundException",
-    "UnknownOperationException",
-    "UnrecognizedClientException",
 ];
 
 /// The codes among these that a wrong signing time may cause. The SDK retries them too, in addition to those in [`SETUPS`]:
@@ -228,17 +244,27 @@ pub(super) const MEANINGS: &[(&[&str], Meaning)] = &[
     (SETUPS, Meaning::Rejected(Rejection::Setup)),
     (REFUSALS, Meaning::Refused),
     (DISPUTES, Meaning::Disputed),
-    (STOPS, Meaning::Stop),
+    (STOPS_OF_CLIENT, Meaning::Stop),
+    (STOPS_OF_RESOURCE, Meaning::Stop),
 ];
 
 /// The meaning of the code, and whether the service may have applied the entries; `None` if it is not known.
 pub(super) fn known(code: &str) -> Option<(Meaning, Doubt)> {
     let listed = MEANINGS.iter().find(|(codes, _)| codes.contains(&code));
-    let of_key = || KEY_PREFIXES.iter().any(|prefix| code.starts_with(prefix));
     let meaning = listed.map(|(_, meaning)| *meaning);
     let leaves_doubt = FAILURES.contains(&code) || CONNECTIONS.contains(&code);
     let doubt = if leaves_doubt { Doubt::Applied } else { Doubt::None };
-    Some((meaning.or_else(|| of_key().then_some(Meaning::Stop))?, doubt))
+    Some((meaning.or_else(|| is_of_key(code).then_some(Meaning::Stop))?, doubt))
+}
+
+/// Whether the code is about the key that encrypts a resource.
+fn is_of_key(code: &str) -> bool {
+    KEY_PREFIXES.iter().any(|prefix| code.starts_with(prefix))
+}
+
+/// Whether a code that stops is about one table, queue, stream or topic, or its key, and not about the client.
+pub(super) fn is_of_resource(code: &str) -> bool {
+    STOPS_OF_RESOURCE.contains(&code) || is_of_key(code)
 }
 
 /// The code without its namespace: SQS writes `AWS.SimpleQueueService.NonExistentQueue` as well as `NonExistentQueue`.

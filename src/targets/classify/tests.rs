@@ -60,6 +60,10 @@ fn calls_are_judged_by_their_code() {
         (504, "ValidationException", "Transient, perhaps applied"),
         (502, "ResourceNotFoundException", "Transient, perhaps applied"),
         (301, "PermanentRedirect", "stop"),
+        // What the server does not have: S3, an emulator that does not know the call, and a proxy.
+        (501, "NotImplemented", "disputed"),
+        (501, "InternalFailure", "disputed, perhaps applied"),
+        (505, "HTTPVersionNotSupported", "disputed, perhaps applied"),
         (500, "InternalServerError", "Transient, perhaps applied"),
         (503, "ServiceUnavailable", "Transient, perhaps applied"),
         (400, "InternalFailureException", "Transient, perhaps applied"),
@@ -118,6 +122,8 @@ fn answers_without_a_code_are_judged_by_their_status() {
         (413, "refused, perhaps applied"),
         (429, "Throttled, perhaps applied"),
         (500, "Transient, perhaps applied"),
+        (501, "disputed, perhaps applied"),
+        (505, "disputed, perhaps applied"),
         (502, "Transient, perhaps applied"),
         (503, "Transient, perhaps applied"),
         (504, "Transient, perhaps applied"),
@@ -319,7 +325,8 @@ fn every_error_of_the_calls_is_known() {
         // DeleteObjects, from the list of error codes of S3
         "AccessDenied AllAccessDisabled AuthorizationHeaderMalformed BadDigest ConditionalRequestConflict ExpiredToken InternalError \
          InvalidAccessKeyId InvalidArgument InvalidBucketName KeyTooLongError MalformedXML NoSuchBucket NoSuchVersion OperationAborted \
-         PermanentRedirect PreconditionFailed RequestTimeTooSkewed RequestTimeout ServiceUnavailable SignatureDoesNotMatch SlowDown",
+         PermanentRedirect PreconditionFailed RequestTimeTooSkewed RequestTimeout ServiceUnavailable SignatureDoesNotMatch SlowDown \
+         InvalidObjectState InvalidRequest MethodNotAllowed NotImplemented",
         // Single entries: PutRecords, PutRecordBatch, PutEvents
         "InternalFailure ServiceUnavailableException ThrottlingException AccessDeniedException InvalidAccountIdException \
          InvalidArgument MalformedDetail RedactionFailure NotAuthorizedForSourceException NotAuthorizedForDetailTypeException",

@@ -119,7 +119,7 @@ async fn events_of_more_than_a_day_are_refused_without_a_call() {
 
 #[tokio::test]
 async fn an_answer_without_a_request_id_leaves_the_events_in_doubt() {
-    let answer = stream(&Recorder::answering(200, "")).send(&[event(1, "m")]).await;
+    let answer = stream(&Recorder::answering(200, "{}")).send(&[event(1, "m")]).await;
     assert!(
         matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Unanswered, fault)) if fault.is_ambiguous()),
         "{answer:?}"
@@ -187,4 +187,14 @@ proptest! {
             prop_assert_eq!(code, expected);
         }
     }
+}
+
+/// The end of the connection may have cut the rejected events off.
+#[tokio::test]
+async fn an_answer_that_lost_its_body_leaves_a_doubt() {
+    let answer = stream(&recorder("")).send(&[event(0, "m")]).await;
+    assert!(
+        matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Connection, fault)) if fault.is_ambiguous()),
+        "{answer:?}"
+    );
 }

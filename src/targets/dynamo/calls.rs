@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::Builder;
+use aws_sdk_dynamodb::config::{Builder, SharedInterceptor};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::RequestId;
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
@@ -19,6 +19,7 @@ use tracing::field::{Empty, display};
 use super::page::{PageRead, PageRequest};
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span, single_attempt};
+use crate::targets::whole_body::WholeBody;
 
 /// Sends what a scan and a query have in common, and records the consumed capacity. The builders of the SDK share no trait.
 macro_rules! page {
@@ -54,10 +55,12 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        Self {
-            changes: single_attempt!(aws_sdk_dynamodb, client),
-            client,
-        }
+        let mut changes = single_attempt!(aws_sdk_dynamodb, client);
+        // The answer to a put that was accepted has no members.
+        changes
+            .always
+            .push_interceptor(SharedInterceptor::permanent(WholeBody::Json));
+        Self { client, changes }
     }
 
     /// Makes one call with the requests of each table, and may ask for the consumed capacity.

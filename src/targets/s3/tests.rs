@@ -41,7 +41,7 @@ async fn answered(deletions: impl FnOnce(S3Deletions) -> S3Deletions, body: &'st
     let letter = |verdict: &Verdict| match verdict {
         Verdict::Accepted => '.',
         Verdict::Rejected(Rejection::Throttled, _) => 't',
-        Verdict::Rejected(Rejection::Transient, fault) if fault.is_ambiguous() => '~',
+        Verdict::Rejected(Rejection::Transient | Rejection::Connection, fault) if fault.is_ambiguous() => '~',
         Verdict::Rejected(Rejection::Unanswered, _) => '?',
         Verdict::Refused(_) => 'x',
         other => panic!("{other:?}"),
@@ -92,6 +92,32 @@ async fn an_answer_that_is_not_from_s3_deletes_nothing() {
     for body in ["", "<html/>", "<DeleteResult", "{}"] {
         assert_eq!(answered(S3Deletions::quiet, body, &["a"]).await, "~", "{body}");
     }
+}
+
+/// The connection ends where the body does, so that only its end tells that it is whole.
+#[tokio::test]
+async fn an_answer_that_is_cut_off_deletes_nothing() {
+    for body in [
+        "<DeleteResult>",
+        "<?xml version=\"1.0\"?>\n<DeleteResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
+        "<DeleteResult><Error><Key>b</Key><Code>SlowDown</Code></Error>",
+    ] {
+        assert_eq!(answered(S3Deletions::quiet, body, &["a", "b"]).await, "~~", "{body}");
+    }
+}
+
+#[tokio::test]
+async fn what_s3_does_not_have_is_not_asked_for_again() {
+    let body = "<DeleteResult><Error><Key>a</Key><Code>NotImplemented</Code></Error>\
+        <Error><Key>b</Key><Code>MethodNotAllowed</Code></Error></DeleteResult>";
+    assert_eq!(answered(S3Deletions::quiet, body, &["a", "b", "c"]).await, "xx.");
+    let recorder = Recorder::answering(501, "<Error><Code>NotImplemented</Code></Error>");
+    let bucket = S3Deletions::new(client(&recorder), "logs");
+    let answer = bucket.send(&[object("a")]).await;
+    assert!(
+        matches!(&answer, Answer::Disputed(fault) if !fault.is_ambiguous()),
+        "{answer:?}"
+    );
 }
 
 /// Some services that speak S3's protocol report it, S3 itself does not.

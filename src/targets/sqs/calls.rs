@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::config::Builder;
+use aws_sdk_sqs::config::{Builder, SharedInterceptor};
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::RequestId;
 use aws_sdk_sqs::operation::change_message_visibility_batch::{
@@ -25,6 +25,7 @@ use super::receive::ReceiveRequest;
 use super::short_name;
 use crate::targets::renewal::Changes;
 use crate::targets::request::{in_span, request_span, single_attempt};
+use crate::targets::whole_body::WholeBody;
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
@@ -35,10 +36,12 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        Self {
-            changes: single_attempt!(aws_sdk_sqs, client),
-            client,
-        }
+        let mut changes = single_attempt!(aws_sdk_sqs, client);
+        // The answer to a receive from an empty queue has no members.
+        changes
+            .always
+            .push_interceptor(SharedInterceptor::permanent(WholeBody::Json));
+        Self { client, changes }
     }
 
     /// Sends the messages in one call.

@@ -351,3 +351,17 @@ fn a_transaction_takes_twice_the_units() {
         assert_eq!(orders.units(&write), units, "{write:?}");
     }
 }
+
+/// An answer without members is a success, and so an answer that lost its body would be.
+#[tokio::test]
+async fn an_answer_that_lost_its_body_leaves_a_doubt() {
+    for write in [put(), put_if_absent(), assignment(), ItemWrite::delete(key())] {
+        let recorder = Recorder::answering(200, "");
+        let table = DynamoWrites::from(DynamoTable::new(client(&recorder), "orders").key("id"));
+        let answer = table.send(std::slice::from_ref(&write)).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(Rejection::Connection, fault)) if fault.is_ambiguous()),
+            "{write:?}: {answer:?}"
+        );
+    }
+}
