@@ -79,7 +79,7 @@ impl BatchTarget for Deletions {
         let call = self
             .client
             .delete_message_batch()
-            .queue_url(url)
+            .queue_url(&*url)
             .set_entries(Some(entries));
         match call.customize().config_override(self.once.clone()).send().await {
             Ok(output) => Answer::Each((0..handles.len()).map(|place| verdict(&output, place)).collect()),

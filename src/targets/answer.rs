@@ -27,6 +27,17 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Whether the service has refused an entry or the call, for what they carry or name.
+    #[cfg(feature = "_service")]
+    pub(crate) fn has_refusal(&self) -> bool {
+        let is_refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
+        match self {
+            Self::Each(verdicts) => verdicts.iter().any(is_refused),
+            Self::Whole(verdict) => is_refused(verdict),
+            Self::Disputed(_) | Self::Stop(_) => true,
+        }
+    }
+
     /// How long the service should not be called again, if the call failed as a whole and the service said so.
     pub(crate) fn named_wait(&self) -> Option<Duration> {
         match self {

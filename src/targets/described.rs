@@ -78,7 +78,7 @@ impl Described {
     /// Asks the service by this call, unless everything is known. `permission` is what the call needs.
     ///
     /// A FIFO queue or topic is asked until it answers, because without an id a message may be refused. The size of a message
-    /// is asked for once: the service itself refuses what is too large.
+    /// can be done without: the service itself refuses what is too large.
     pub(super) async fn ask<F>(&self, call: impl Fn() -> F, destination: &str, permission: &'static str)
     where
         F: Future<Output = Result<Attributes, LookupError>>,
@@ -123,6 +123,11 @@ impl Described {
     pub(super) fn forbids_without_id(&self) -> Option<Fault> {
         let is_unknown = self.needs_ids() && self.attributes.get().is_none() && !self.attributes.is_denied();
         self.attributes.last_fault().filter(|_| is_unknown)
+    }
+
+    /// The service has refused a message, or a message was refused for what the service has told: that may have changed.
+    pub(super) fn seems_outdated(&self) {
+        self.attributes.seems_outdated();
     }
 
     /// The largest size of a message in bytes, if the service has told it and the caller has set no limits.

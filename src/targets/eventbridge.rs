@@ -14,7 +14,7 @@ use super::correlate::{by_place, entry_verdict};
 use super::lookup::{Advice, Lookup, LookupError};
 use super::renewal::Changes;
 use super::request::{in_span, request_span, single_attempt};
-use super::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict, classify};
+use super::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict, classify, of_named_resources};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
 
@@ -31,15 +31,19 @@ const TIME: usize = 14;
 /// Characters of a detail type. From the API reference of `PutEventsRequestEntry`. An event with more was seen to be accepted and lost.
 const MAX_DETAIL_TYPE_LENGTH: usize = 128;
 
+/// The code of a bus that does not exist.
+const NO_BUS: &str = "ResourceNotFoundException";
+
 /// An event bus to put events on.
 ///
 /// `PutEvents` reports success for a bus that does not exist, and drops the events. So `DescribeEventBus` checks before the
 /// first event that the bus exists, and is called until it is answered; if there is no such bus, the delivery stops and
-/// hands all events back. If that call is not permitted, a warning is logged and the events are put.
+/// hands all events back. It is called again once an hour: events that are put after the bus was deleted are lost until then. If that
+/// call is not permitted, a warning is logged and the events are put.
 ///
 /// EventBridge keeps no order. The [`message_id`](Acknowledgement::message_id) of an accepted event is its `EventId`. Which
 /// events failed is read from the answer for each event, never from `FailedEntryCount`. An event that names another bus
-/// goes to that bus, which is not checked.
+/// goes to that bus, which is not checked: its fault is that of the event, and stops no other.
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
@@ -82,6 +86,11 @@ impl EventBus {
         name.map_or(&*self.name, |(_, name)| name)
     }
 
+    /// Whether the event names a bus that is not this one.
+    fn is_for_another_bus(&self, event: &PutEventsRequestEntry) -> bool {
+        event.event_bus_name().is_some_and(|name| name != self.name)
+    }
+
     async fn describe(&self) -> Result<(), LookupError> {
         let call = self.client.describe_event_bus().name(&self.name).customize();
         let described = call.config_override(self.changes.clone()).send().await;
@@ -89,10 +98,11 @@ impl EventBus {
         Ok(())
     }
 
-    /// Why events must not be put now: the bus does not exist, or it is not known whether it does.
+    /// Why events must not be put now: the bus does not exist or no longer, or it is not known whether it does.
     fn forbids(&self) -> Option<Fault> {
         let is_unknown = self.exists.get().is_none() && !self.exists.is_denied();
-        self.exists.last_fault().filter(|_| is_unknown)
+        let fault = self.exists.last_fault()?;
+        (is_unknown || fault.code() == NO_BUS).then_some(fault)
     }
 }
 
@@ -158,7 +168,8 @@ impl BatchTarget for EventBus {
     }
 
     async fn send(&self, events: &[PutEventsRequestEntry]) -> Answer {
-        if let Some(fault) = self.forbids() {
+        let of_others = events.iter().filter(|event| self.is_for_another_bus(event)).count();
+        if let Some(fault) = self.forbids().filter(|_| of_others < events.len()) {
             return Answer::Stop(fault);
         }
         let events = events.iter().cloned().map(|mut event| {
@@ -183,6 +194,7 @@ impl BatchTarget for EventBus {
                 let verdicts = output.entries.unwrap_or_default().into_iter().map(verdict);
                 by_place("EventBridge", sent, verdicts)
             }
+            Err(error) if of_others > 0 => of_named_resources(classify(error)),
             Err(error) => classify(error),
         }
     }

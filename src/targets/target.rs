@@ -123,7 +123,7 @@ pub trait BatchTarget: Send + Sync + 'static {
     // Information that is needed before the first entry.
 
     /// Gets what must be known before the first entry is checked, such as the schema of a table; a
-    /// [`Lookup`](super::Lookup) asks for it once. Default: nothing.
+    /// [`Lookup`](super::Lookup) asks for it and keeps the answer. Default: nothing.
     ///
     /// Awaited once for each delivery, and only if there is an entry. Deliveries that start at the same time call it at the
     /// same time. It returns when the delivery can begin: what entries need is known, or cannot be known. When it takes longer
@@ -135,8 +135,8 @@ pub trait BatchTarget: Send + Sync + 'static {
         async {}
     }
 
-    /// Why something that [`prepare`](Self::prepare) asks for is not known: the last call failed. The warning that nothing is
-    /// accepted [names it](crate::events::STALLED). Default: `None`, which the warning reports as a call without an answer.
+    /// Why something that [`prepare`](Self::prepare) asks for is not known: the last call failed, or its answer is outdated. The
+    /// warning that nothing is accepted [names it](crate::events::STALLED). Default: `None`, which the warning reports as a call without an answer.
     fn preparation_fault(&self) -> Option<Fault> {
         None
     }

@@ -16,6 +16,7 @@ mod keyed;
 mod named_waits;
 mod numbers;
 mod on_an_sdk;
+mod outdated;
 mod pace;
 mod packing;
 mod panics;

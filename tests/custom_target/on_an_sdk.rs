@@ -72,7 +72,7 @@ impl BatchTarget for Numbers {
             let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
             entry.message_body(number.to_string()).build().unwrap()
         });
-        let call = self.client.send_message_batch().queue_url(url);
+        let call = self.client.send_message_batch().queue_url(&*url);
         let call = call.set_entries(Some(entries.collect())).customize();
         let output = match call.config_override(self.once.clone()).send().await {
             Ok(output) => output,

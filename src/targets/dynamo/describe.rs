@@ -30,6 +30,9 @@ impl Description {
     }
 }
 
+/// The code of a table that does not exist.
+pub(super) const NO_TABLE: &str = "ResourceNotFoundException";
+
 /// What a table is asked for.
 pub(super) fn lookup() -> Lookup<Description> {
     Lookup::by("DescribeTable")
@@ -41,7 +44,7 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
         return;
     };
     let code = fault.code();
-    if code == "ResourceNotFoundException" {
+    if code == NO_TABLE {
         // The writes will fail with the same error, so no warning is needed.
         return debug!(target: LOOKUP, destination, code, "no such table");
     }
@@ -124,6 +127,39 @@ mod tests {
         let (table, _) = prepared(200, DESCRIPTION).await;
         assert_eq!(table.throughput(), None);
         assert_eq!(table.key("id").throughput(), None);
+    }
+
+    /// Before the index, with it, and without it again.
+    #[tokio::test(start_paused = true)]
+    async fn an_index_that_is_added_or_removed_is_found_when_a_write_is_refused() {
+        const WITH_INDEX: &str = r#"{"Table":{
+            "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+            "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"},{"AttributeName":"at","AttributeType":"N"}],
+            "GlobalSecondaryIndexes":[{"IndexName":"g","KeySchema":[{"AttributeName":"at","KeyType":"HASH"}]}]}}"#;
+        const REFUSED: &str =
+            r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"Type mismatch for Index Key"}"#;
+        let answers = [
+            (200, DESCRIPTION),
+            (400, REFUSED),
+            (200, WITH_INDEX),
+            (200, DESCRIPTION),
+        ];
+        let recorder = Recorder::answering_in_turn(answers);
+        let table = DynamoTable::new(client(&recorder), "orders");
+        let write = put([("id", text("a")), ("at", text("x"))]);
+        table.prepare().await;
+        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        assert!(table.check(&write).is_ok() && table.preparation_fault().is_none());
+        table.send(std::slice::from_ref(&write)).await;
+        assert!(table.preparation_fault().is_some(), "the delivery prepares again");
+        table.prepare().await;
+        assert!(table.check(&write).is_err());
+        table.prepare().await;
+        assert_eq!(recorder.requests(), 3, "the newest answer is not a minute old");
+        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        assert!(table.preparation_fault().is_some());
+        table.prepare().await;
+        assert!(table.check(&write).is_ok() && table.preparation_fault().is_none());
     }
 
     #[tokio::test(start_paused = true)]

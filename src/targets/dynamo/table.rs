@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::calls::{Calls, consumed};
 use super::calls::{short_name, table_name};
-use super::describe::Description;
+use super::describe::{Description, NO_TABLE};
 use super::key::KeySchema;
 use super::size::{item_size, request_memory, write_units};
 use super::{body, check, correlate, describe, throttling};
@@ -35,6 +36,8 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// [`give_up_after`](crate::DeliveryOptions::give_up_after). If it is not permitted, a warning is logged, and one call at a
 /// time is made, so that no write passes another: 25 writes for each round trip, at 10 ms 2,500 a second instead of 33,000.
 /// The key is asked for again every 5 minutes.
+///
+/// The table is described again once an hour, and when DynamoDB refuses a call: it may have another index then.
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies,
 /// such as its endpoint, credentials and timeouts. In a call without retries the SDK waits 6.2 s for a credentials
@@ -102,9 +105,13 @@ impl DynamoTable {
     /// Checks a write, and measures how many bytes it takes in a call that has room for `limit` bytes.
     pub(super) fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
         check::check(entry, self.limits.entry_bytes)?;
-        if let Some(description) = self.description.get() {
-            description.key.check(entry)?;
-            description.index_keys.check(entry)?;
+        if let Some(description) = self.described() {
+            let checked = description.key.check(entry);
+            let checked = checked.and_then(|()| description.index_keys.check(entry));
+            if checked.is_err() {
+                self.seems_changed();
+            }
+            checked?;
         }
         let actual = body::taken(entry, limit, self.limits.entries);
         if actual > limit {
@@ -130,13 +137,31 @@ impl DynamoTable {
                 correlate::verdicts(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => (throttling::of_call(error), None),
+            Err(error) => (self.failed(throttling::of_call(error)), None),
         }
     }
 
-    /// What makes the table's primary key, if it is known.
-    fn key_schema(&self) -> Option<&KeySchema> {
-        self.description.get().map(|description| &description.key)
+    /// A call has failed. If its entries are refused, the table may have another key or index than before.
+    pub(super) fn failed(&self, answer: Answer) -> Answer {
+        if answer.has_refusal() {
+            self.seems_changed();
+        }
+        answer
+    }
+
+    /// Something contradicts what the table has told.
+    fn seems_changed(&self) {
+        self.description.seems_outdated();
+    }
+
+    /// Why the table does not exist, if it is known that it does not.
+    pub(super) fn missing(&self) -> Option<Fault> {
+        self.description.last_fault().filter(|fault| fault.code() == NO_TABLE)
+    }
+
+    /// What is known of the table.
+    fn described(&self) -> Option<Arc<Description>> {
+        self.description.get()
     }
 
     /// Bytes that requests may take in the body of a call.
@@ -176,18 +201,19 @@ impl BatchTarget for DynamoTable {
     }
 
     fn lane(&self, entry: &WriteRequest) -> Option<Lane> {
-        match self.key_schema() {
-            Some(key) => key.lane(table_name(&self.table), entry),
+        match self.described() {
+            Some(described) => described.key.lane(table_name(&self.table), entry),
             None => Some(Lane::unknown()),
         }
     }
 
     fn partition_key(&self, entry: &WriteRequest) -> Option<u64> {
-        self.key_schema()?.partition_key(table_name(&self.table), entry)
+        self.described()?.key.partition_key(table_name(&self.table), entry)
     }
 
     fn supersedes(&self, newer: &WriteRequest, older: &WriteRequest) -> bool {
-        self.key_schema().is_some_and(|key| key.is_same(newer, older))
+        self.described()
+            .is_some_and(|described| described.key.is_same(newer, older))
     }
 
     fn units(&self, entry: &WriteRequest) -> usize {
@@ -196,7 +222,7 @@ impl BatchTarget for DynamoTable {
 
     /// The throughput of the table or of its narrowest index, if `DescribeTable` was called.
     fn throughput(&self) -> Option<f64> {
-        self.description.get()?.throughput
+        self.described()?.throughput
     }
 
     async fn send(&self, chunk: &[WriteRequest]) -> Answer {
@@ -219,7 +245,7 @@ impl fmt::Debug for DynamoTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoTable")
             .field("table", &short_name(&self.table))
-            .field("key", &self.key_schema())
+            .field("key", &self.described().as_ref().map(|described| &described.key))
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -67,7 +67,9 @@ impl DynamoWrites {
         let (calls, table) = (&self.0.calls, &self.0.table);
         let operation = write.operation();
         if operation == Operation::Transaction {
-            return transact(calls, &write.attempts, write.action(table).into_iter().collect()).await;
+            let actions = write.action(table).into_iter().collect();
+            let (answer, units) = transact(calls, &write.attempts, actions).await;
+            return (self.0.failed(answer), units);
         }
         let attempt = write.attempts.begin();
         // Without a doubt there is nothing to compare, and an item may be large.
@@ -84,7 +86,7 @@ impl DynamoWrites {
                 write.attempts.failed(failed);
                 (Answer::Whole(Verdict::ConditionFailed), None)
             }
-            Reply::Failed(answer) => (answer, None),
+            Reply::Failed(answer) => (self.0.failed(answer), None),
         };
         write.attempts.end(attempt, &answer);
         (answer, units)

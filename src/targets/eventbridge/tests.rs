@@ -40,6 +40,53 @@ async fn nothing_is_sent_to_a_bus_that_does_not_exist() {
     recorder.only_request();
 }
 
+/// `PutEvents` reports success for it.
+#[tokio::test(start_paused = true)]
+async fn a_bus_that_was_deleted_is_noticed_within_an_hour() {
+    const GONE: (u16, &str) = (400, r#"{"__type":"ResourceNotFoundException","message":"no such bus"}"#);
+    const FAILS: (u16, &str) = (503, "");
+    let recorder = Recorder::answering_in_turn([
+        (200, r#"{"Name":"orders"}"#),
+        GONE,
+        FAILS,
+        (200, r#"{"Name":"orders"}"#),
+    ]);
+    let bus = EventBus::new(client(&recorder), "orders");
+    bus.prepare().await;
+    assert!(bus.forbids().is_none());
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+    assert!(bus.preparation_fault().is_some());
+    bus.prepare().await;
+    let answer = bus.send(&[event().build()]).await;
+    assert!(matches!(answer, Answer::Stop(_)), "{answer:?}");
+    // A call that fails does not bring it back.
+    tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+    bus.prepare().await;
+    assert!(bus.forbids().is_some());
+    tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+    bus.prepare().await;
+    assert!(bus.forbids().is_none());
+}
+
+/// It goes to that bus, and what is wrong there is its own.
+#[tokio::test]
+async fn an_event_that_names_another_bus_stops_no_other() {
+    let recorder = Recorder::answering(400, r#"{"__type":"ResourceNotFoundException","message":"no such bus"}"#);
+    let bus = EventBus::new(client(&recorder), "orders");
+    let is_refused = |answer: &Answer| matches!(answer, Answer::Whole(Verdict::Refused(_)));
+    let other = || event().event_bus_name("other").build();
+    assert!(is_refused(&bus.send(&[event().build(), other()]).await));
+    assert!(matches!(
+        bus.send(&[event().event_bus_name("orders").build()]).await,
+        Answer::Stop(_)
+    ));
+    bus.prepare().await;
+    assert!(matches!(bus.send(&[event().build()]).await, Answer::Stop(_)));
+    let before = recorder.requests();
+    assert!(is_refused(&bus.send(&[other()]).await));
+    assert_eq!(recorder.requests(), before + 1, "the other bus may exist");
+}
+
 #[tokio::test]
 async fn events_are_sent_although_the_lookup_is_forbidden() {
     let recorder = Recorder::answering(400, r#"{"__type":"AccessDeniedException"}"#);

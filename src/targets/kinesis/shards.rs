@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::pin::pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_kinesis::types::Shard;
@@ -84,8 +84,7 @@ fn hash_keys_of(shard: &Shard) -> Option<RangeInclusive<u128>> {
 /// The shards as they were listed last, which clones share.
 #[derive(Clone)]
 pub(super) struct ShardMap {
-    first: Lookup<Arc<Shards>>,
-    newer: Arc<RwLock<Option<Arc<Shards>>>>,
+    listed: Lookup<Shards>,
     /// When they were listed again last. Locked for as long as that takes.
     renewed_at: Arc<Mutex<Option<Instant>>>,
 }
@@ -93,8 +92,7 @@ pub(super) struct ShardMap {
 impl ShardMap {
     pub(super) fn new() -> Self {
         Self {
-            first: Lookup::by("ListShards"),
-            newer: Arc::default(),
+            listed: Lookup::by("ListShards"),
             renewed_at: Arc::default(),
         }
     }
@@ -104,19 +102,28 @@ impl ShardMap {
     where
         F: Future<Output = Result<Shards, LookupError>>,
     {
-        self.first.ask_once(|| async { list().await.map(Arc::new) }).await?;
+        self.listed.ask_once(list).await?;
         Ok(())
     }
 
     /// Why they are not known.
     pub(super) fn missing(&self) -> Option<Fault> {
-        self.first.missing()
+        self.listed.missing()
     }
 
     /// What is known of them.
     pub(super) fn get(&self) -> Option<Arc<Shards>> {
-        let newer = self.newer.read().unwrap_or_else(PoisonError::into_inner);
-        newer.as_ref().or_else(|| self.first.get()).cloned()
+        self.listed.get()
+    }
+
+    /// Shards with these ids have accepted records. If one of them is not known, the stream has been resharded.
+    pub(super) fn have_accepted<'a>(&self, ids: impl IntoIterator<Item = &'a str>) {
+        let Some(shards) = self.get() else {
+            return;
+        };
+        if ids.into_iter().any(|id| shards.hash_keys(id).is_none()) {
+            self.listed.seems_outdated();
+        }
     }
 
     /// The hash keys of the shard with this id. If it is not known, the stream has been resharded, and the shards are listed again.
@@ -142,8 +149,7 @@ impl ShardMap {
         let listed = within(TIMEOUT, pin!(list())).await;
         // What has waited for this list does not wait for another one.
         *renewed_at = Some(Instant::now());
-        let shards = listed?.ok()?;
-        *self.newer.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(shards));
+        self.listed.learn(listed?.ok()?);
         known()
     }
 }

@@ -66,7 +66,8 @@ const UPDATE: &str = "its RecordDistributionStrategy is AUTO: change it to USER_
 struct Summary {
     /// Whether it distributes the records itself.
     spreads: bool,
-    /// Bytes of the data of a record, if it tells them.
+    /// Bytes of a record, its partition key included, if it tells them: "The record size limit applies to the total size of the partition
+    /// key and data blob", from the API reference of `PutRecords`.
     record_bytes: Option<usize>,
 }
 
@@ -79,7 +80,7 @@ struct Summary {
 ///
 /// A stream on demand may distribute the records itself (`RecordDistributionStrategy` is `AUTO`), whatever keys they have.
 /// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. It also tells the largest record that the stream
-/// takes at the start. If that call is not permitted or fails, partition keys count as in other streams, and a call with a record that is too large
+/// takes, its partition key included. If that call is not permitted or fails, partition keys count as in other streams, and a call with a record that is too large
 /// is refused and sent again in halves.
 ///
 /// `PutRecords` keeps no order. [`ordered`](Self::ordered) keeps the order of each partition key. A record may be in the
@@ -287,8 +288,18 @@ impl KinesisStream {
         let call = call.set_records(Some(records)).customize();
         let request = pin!(call.config_override(self.changes.clone()).send());
         match in_span(request, &span, RequestId::request_id).await {
-            Ok(output) => Ok(output.records),
-            Err(error) => Err(classify(error)),
+            Ok(output) => {
+                let ids = output.records.iter().filter_map(PutRecordsResultEntry::shard_id);
+                self.shards.have_accepted(ids.filter(|id| !id.is_empty()));
+                Ok(output.records)
+            }
+            Err(error) => {
+                let answer = classify(error);
+                if answer.has_refusal() {
+                    self.summary.seems_outdated();
+                }
+                Err(answer)
+            }
         }
     }
 
@@ -374,16 +385,19 @@ impl BatchTarget for KinesisStream {
     /// for which an aggregate is too small has a call to itself.
     fn check(&self, record: &PutRecordsRequestEntry) -> Result<usize, InvalidEntry> {
         let limit = self.limits.entry_bytes.min(self.limits.bytes);
-        let size = check(record, limit)?;
-        if let Some(limit) = self.summary.get().and_then(|summary| summary.record_bytes) {
-            within(record.data().as_ref().len(), limit)?;
+        let of_stream = self.summary.get().and_then(|summary| summary.record_bytes);
+        let of_record = of_stream.map_or(limit, |of_stream| of_stream.min(limit));
+        let checked = check(record, of_record);
+        if matches!(checked, Err(InvalidEntry::TooLarge { .. })) {
+            self.summary.seems_outdated();
         }
+        let size = checked?;
         if !self.is_aggregated {
             return Ok(size);
         }
         let alone = len_alone(record);
         if seems_aggregated(record) {
-            within(alone, limit)?;
+            within(alone, of_record)?;
         }
         Ok(alone.min(self.aggregate_bytes()))
     }

@@ -52,7 +52,11 @@ impl PlainQueue {
 
     /// Checks a message, and returns its size.
     pub(super) fn check(&self, entry: &SendMessageBatchRequestEntry) -> Result<usize, InvalidEntry> {
-        check::check(&self.encoded(entry), self.fifo, self.message_bytes())
+        let checked = check::check(&self.encoded(entry), self.fifo, self.message_bytes());
+        if matches!(checked, Err(InvalidEntry::TooLarge { .. })) {
+            self.described.seems_outdated();
+        }
+        checked
     }
 
     /// Gives a message of a FIFO queue a deduplication id if it needs one.
@@ -96,7 +100,7 @@ impl PlainQueue {
             return Answer::Stop(fault);
         }
         let sent = messages.len();
-        match self.calls.send(&self.url, messages).await {
+        let answer = match self.calls.send(&self.url, messages).await {
             Ok(output) => by_id(
                 "SQS",
                 sent,
@@ -104,7 +108,11 @@ impl PlainQueue {
                 output.failed.iter().map(failed),
             ),
             Err(error) => classify(error),
+        };
+        if answer.has_refusal() {
+            self.described.seems_outdated();
         }
+        answer
     }
 }
 

@@ -354,6 +354,30 @@ mod tests {
         }
     }
 
+    /// Raised while a message is refused for it, and lowered, which the queue says itself.
+    #[tokio::test(start_paused = true)]
+    async fn the_size_that_a_queue_takes_is_asked_for_again_when_a_message_is_refused() {
+        const SMALL: (u16, &str) = (200, r#"{"Attributes":{"MaximumMessageSize":"1024"}}"#);
+        const LARGE: (u16, &str) = (200, r#"{"Attributes":{"MaximumMessageSize":"4096"}}"#);
+        const REFUSED: (u16, &str) = (400, r#"{"__type":"com.amazonaws.sqs#BatchRequestTooLong"}"#);
+        let recorder = Recorder::answering_in_turn([SMALL, LARGE, REFUSED, SMALL]);
+        let queue = queue(&recorder);
+        let message = entry(&"x".repeat(2_000));
+        queue.prepare().await;
+        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        assert!(queue.preparation_fault().is_none());
+        assert!(queue.check(&message).is_err());
+        assert!(queue.preparation_fault().is_some(), "the delivery prepares again");
+        queue.prepare().await;
+        assert_eq!(queue.check(&message), Ok(2_000));
+        queue.send(std::slice::from_ref(&message)).await;
+        assert!(queue.preparation_fault().is_none(), "a minute has not passed");
+        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        queue.prepare().await;
+        assert!(queue.check(&message).is_err());
+        assert_eq!(recorder.requests(), 4);
+    }
+
     #[test]
     fn the_same_group_of_two_queues_has_two_partition_keys() {
         let recorder = Recorder::answering(200, "{}");

@@ -277,8 +277,9 @@ async fn a_record_has_as_many_bytes_as_the_stream_tells() {
     let stream = stream(&recorder);
     stream.prepare().await;
     let of_data = |bytes: usize| record("a").data(Blob::new(vec![0; bytes])).build().unwrap();
-    assert_eq!(stream.check(&of_data(1_048_576)), Ok(1_048_577));
-    let error = stream.check(&of_data(1_048_577)).unwrap_err().to_string();
+    // The key is "a".
+    assert_eq!(stream.check(&of_data(1_048_575)), Ok(1_048_576));
+    let error = stream.check(&of_data(1_048_576)).unwrap_err().to_string();
     assert_eq!(error, "the record has 1048577 bytes, the limit is 1048576");
 }
 
