@@ -42,6 +42,8 @@ pub mod s3;
 pub mod sns;
 #[cfg(feature = "sqs")]
 pub mod sqs;
+#[cfg(all(test, feature = "dynamodb", feature = "eventbridge"))]
+mod stops_tests;
 mod target;
 #[cfg(feature = "aws")]
 mod transmission;

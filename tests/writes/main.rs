@@ -7,6 +7,7 @@ mod chaos;
 mod counters;
 mod entries;
 mod filters;
+mod missing;
 mod mix;
 mod mixes;
 mod model;

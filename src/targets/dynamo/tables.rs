@@ -15,14 +15,15 @@ use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, has_room_to_ask};
 use super::{body, correlate, throttling};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits};
+use crate::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict, of_named_resources};
 
 /// Several DynamoDB tables to write to. A call carries writes to any of them.
 ///
 /// Everything that applies to a [`DynamoTable`] applies to each of them: the order of writes to one key, how the key is
-/// determined, the client. A table that is given by its name and by its ARN is one table for the order. A table that does
-/// not exist stops the delivery, also for the other tables. All of them have one pace: while one is throttled, writes to the
-/// others wait, too. Use a delivery for each table where they must not.
+/// determined, the client. A table that is given by its name and by its ARN is one table for the order. Writes to a table that
+/// does not exist are handed back as [refused](crate::Cause::Refused), with the code `ResourceNotFoundException`; if none of the
+/// tables exists, the delivery stops. All of them have one pace: while one is throttled, writes to the others wait, too. Use a
+/// delivery for each table where they must not.
 #[derive(Clone)]
 pub struct DynamoTables {
     calls: Calls,
@@ -160,7 +161,31 @@ impl BatchTarget for DynamoTables {
 }
 
 impl DynamoTables {
+    /// Makes a call with the writes to tables that exist, as far as is known. The others are refused unsent.
     async fn call(&self, chunk: &[TableWrite], metered: bool) -> (Answer, Option<f64>) {
+        let missing = |write: &TableWrite| self.table(&write.table)?.missing();
+        let unsent: Vec<Option<Fault>> = chunk.iter().map(missing).collect();
+        let Some(fault) = unsent.iter().flatten().next() else {
+            return self.send_all(chunk, metered).await;
+        };
+        if self.tables.iter().all(|table| table.missing().is_some()) {
+            return (Answer::Stop(fault.clone()), None);
+        }
+        let is_sent = |(_, fault): &(&TableWrite, &Option<Fault>)| fault.is_none();
+        let sent: Vec<TableWrite> = chunk
+            .iter()
+            .zip(&unsent)
+            .filter(is_sent)
+            .map(|(write, _)| write.clone())
+            .collect();
+        let (answer, units) = match sent[..] {
+            [] => (Answer::Each(Vec::new()), None),
+            _ => self.send_all(&sent, metered).await,
+        };
+        (beside_unsent(answer, unsent), units)
+    }
+
+    async fn send_all(&self, chunk: &[TableWrite], metered: bool) -> (Answer, Option<f64>) {
         let mut requests: HashMap<String, Vec<WriteRequest>> = HashMap::new();
         for write in chunk {
             requests
@@ -173,9 +198,39 @@ impl DynamoTables {
                 correlate::verdicts_by_table(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => (throttling::of_call(error), None),
+            Err(error) => {
+                let answer = of_named_resources(throttling::of_call(error));
+                let was_sent = |table: &&DynamoTable| chunk.iter().any(|write| write.table == table.table);
+                let tables = self.tables.iter().filter(was_sent);
+                (tables.fold(answer, |answer, table| table.failed(answer)), None)
+            }
         }
     }
+}
+
+/// The answer for a chunk of which only the writes without a fault were sent.
+fn beside_unsent(answer: Answer, unsent: Vec<Option<Fault>>) -> Answer {
+    let (of_each, of_all) = match answer {
+        Answer::Each(verdicts) => (verdicts, None),
+        // The call is halved, whatever its other writes are.
+        Answer::Whole(Verdict::Refused(_)) | Answer::Disputed(_) | Answer::Stop(_) => return answer,
+        Answer::Whole(verdict) => (Vec::new(), Some(verdict)),
+    };
+    let mut of_each = of_each.into_iter();
+    let mut of_sent = || {
+        let unanswered = || {
+            Verdict::Rejected(
+                Rejection::Unanswered,
+                Fault::new("no answer for this entry").ambiguous(),
+            )
+        };
+        of_each.next().or_else(|| of_all.clone()).unwrap_or_else(unanswered)
+    };
+    let verdicts = unsent.into_iter().map(|fault| match fault {
+        Some(fault) => Verdict::Refused(fault),
+        None => of_sent(),
+    });
+    Answer::Each(verdicts.collect())
 }
 
 impl fmt::Debug for DynamoTables {
@@ -191,7 +246,6 @@ impl fmt::Debug for DynamoTables {
 mod tests {
     use super::super::testing::{client, delete, put, text};
     use super::*;
-    use crate::targets::Verdict;
     use crate::targets::recording::Recorder;
 
     fn tables(recorder: &Recorder) -> DynamoTables {

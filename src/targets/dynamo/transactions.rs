@@ -11,7 +11,7 @@ use super::attempts::{Attempts, Reply};
 use super::calls::Calls;
 use super::transaction::{MAX_TRANSACTION_BYTES, Transaction};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict};
+use crate::targets::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict, of_named_resources};
 
 /// Transactions of DynamoDB, each of which is one call of `TransactWriteItems`.
 ///
@@ -24,6 +24,9 @@ use crate::targets::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict
 /// | a condition does not hold | [`ConditionFailed`](crate::Disposition::ConditionFailed); [`Transaction::take_failed_conditions`] has the actions |
 /// | validation, size of an item collection, permission | handed back as [refused](crate::Cause::Refused), with the number of the action |
 /// | a conflict with another write, a throttle | sent again |
+///
+/// A transaction that names a table that does not exist is handed back as [refused](crate::Cause::Refused), with the code
+/// `ResourceNotFoundException`; the others are written.
 ///
 /// Transactions keep no order among each other. Two that write to the same item at the same time conflict; with
 /// [`concurrency(1)`](crate::DeliveryOptions::concurrency) none of a delivery does.
@@ -77,7 +80,11 @@ impl BatchTarget for DynamoTransactions {
 
     async fn send_metered(&self, chunk: &[Transaction]) -> (Answer, Option<f64>) {
         match chunk {
-            [transaction] => transact(&self.calls, &transaction.attempts, transaction.actions().to_vec()).await,
+            [transaction] => {
+                let actions = transaction.actions().to_vec();
+                let (answer, units) = transact(&self.calls, &transaction.attempts, actions).await;
+                (of_named_resources(answer), units)
+            }
             _ => (
                 Answer::Whole(Verdict::Refused(Fault::new("more than one transaction"))),
                 None,
@@ -170,6 +177,16 @@ mod tests {
         assert_eq!(requests[0]["TransactItems"].as_array().unwrap().len(), 2);
         assert!(requests[0]["ClientRequestToken"].is_string());
         assert!(requests.iter().all(|request| *request == requests[0]));
+    }
+
+    /// An answer without members is a success, and so an answer that lost its body would be.
+    #[tokio::test]
+    async fn an_empty_body_leaves_a_doubt() {
+        let (answer, _) = sent(&transaction(), &[(200, "")]).await;
+        assert!(
+            matches!(&answer, Answer::Whole(Verdict::Rejected(_, fault)) if fault.is_ambiguous()),
+            "{answer:?}"
+        );
     }
 
     #[tokio::test]
