@@ -28,6 +28,8 @@ mod identity;
 #[cfg(feature = "kinesis")]
 pub mod kinesis;
 mod lane;
+#[cfg(test)]
+mod limits_tests;
 mod lookup;
 #[cfg(test)]
 mod recording;

@@ -106,6 +106,23 @@ impl SnsTopic {
         message.message_group_id().filter(|_| self.is_fifo)
     }
 
+    /// The region that the ARN names, if it is an ARN: `arn:aws:sns:eu-central-1:123456789012:orders`.
+    fn region(&self) -> Option<&str> {
+        self.arn.strip_prefix("arn:")?.split(':').nth(2)
+    }
+
+    /// The meaning of a failed call. If the ARN cannot be that of a topic of the client's region, no message is at fault.
+    fn of_topic(&self, answer: Answer) -> Answer {
+        let Answer::Whole(Verdict::Refused(fault)) = answer else {
+            return answer;
+        };
+        let of_client = self.client.config().region().map(AsRef::as_ref);
+        if fault.code() == INVALID_PARAMETER && self.region() != of_client {
+            return Answer::Stop(fault.explained("the ARN is not that of a topic in the region of the client"));
+        }
+        Answer::Whole(Verdict::Refused(fault))
+    }
+
     async fn attributes(&self) -> Result<Attributes, LookupError> {
         let call = self.client.get_topic_attributes().topic_arn(&self.arn).customize();
         let output = call
@@ -146,16 +163,21 @@ impl BatchTarget for SnsTopic {
         if message.message().is_empty() {
             return Err(InvalidEntry::Missing { part: "message" });
         }
-        let actual = message_size(message);
+        let subject = message.subject();
+        subject.map_or(Ok(()), check_subject)?;
+        let size = message_size(message);
         let limits = BatchTarget::limits(self);
         let limit = limits.entry_bytes.min(limits.bytes);
+        // A message is as large as its body and attributes: SNS does not say whether the subject counts, so it decides itself.
+        let actual = size - subject.map_or(0, str::len);
         if actual > limit {
+            self.described.seems_outdated();
             let part = "message";
             return Err(InvalidEntry::TooLarge { part, limit, actual });
         }
         let (group, deduplication) = (message.message_group_id(), message.message_deduplication_id());
         check_ids(group, deduplication, self.is_fifo)?;
-        Ok(actual)
+        Ok(size.min(limits.bytes))
     }
 
     fn identify(&self, message: &mut PublishBatchRequestEntry, identity: &Identity) {
@@ -207,17 +229,45 @@ impl BatchTarget for SnsTopic {
             .topic_arn(&self.arn)
             .set_publish_batch_request_entries(Some(messages.collect()));
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        let answer = match in_span(request, &span, RequestId::request_id).await {
             Ok(output) => by_id(
                 "SNS",
                 sent,
                 output.successful.unwrap_or_default().into_iter().map(accepted),
                 output.failed.iter().flatten().map(failed),
             ),
-            Err(error) => classify(error),
+            Err(error) => self.of_topic(classify(error)),
+        };
+        if answer.has_refusal() {
+            self.described.seems_outdated();
         }
+        answer
     }
 }
+
+/// Characters of a subject. From the API reference of `Publish`: "no line breaks or control characters, and less than 100 characters
+/// long"; SNS itself decides about 100.
+const MAX_SUBJECT_LENGTH: usize = 100;
+
+/// What is wrong with the subject of one message refuses the whole call.
+fn check_subject(subject: &str) -> Result<(), InvalidEntry> {
+    let part = "subject";
+    if subject.chars().count() > MAX_SUBJECT_LENGTH {
+        let rule = "of at most 100 characters";
+        return Err(InvalidEntry::Malformed { part, rule });
+    }
+    match subject.char_indices().find(|(_, letter)| letter.is_control()) {
+        None => Ok(()),
+        Some((position, letter)) => Err(InvalidEntry::Character {
+            part,
+            code_point: letter.into(),
+            position,
+        }),
+    }
+}
+
+/// The code by which SNS refuses a message as well as an ARN that is not that of a topic in the client's region.
+const INVALID_PARAMETER: &str = "InvalidParameter";
 
 /// Bytes of a message: the UTF-8 of its body and subject, and the name, data type and value of each attribute.
 pub fn message_size(message: &PublishBatchRequestEntry) -> usize {

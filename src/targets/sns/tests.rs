@@ -103,3 +103,39 @@ async fn a_fifo_topic_is_asked_once_whether_it_derives_the_ids() {
         assert_eq!(message.message_deduplication_id().is_some(), is_given, "{value}");
     }
 }
+
+/// SNS says of the body and the attributes alone that they count.
+#[test]
+fn a_subject_makes_no_message_too_large_and_has_its_own_limits() {
+    let largest = || message(&"x".repeat(MAX_BATCH_BYTES));
+    assert_eq!(checked(&topic(ARN), largest().subject("hi")), Ok(MAX_BATCH_BYTES));
+    assert_eq!(checked(&topic(ARN), message("x").subject("é".repeat(100))), Ok(201));
+    assert_eq!(
+        checked(&topic(ARN), message("x").subject("é".repeat(101))),
+        Err("the subject must be of at most 100 characters".to_owned())
+    );
+    assert_eq!(
+        checked(&topic(ARN), message("x").subject("a\nb")),
+        Err("the subject has U+000A at byte 1, a character that is not allowed".to_owned())
+    );
+}
+
+/// SNS answers both with the code by which it refuses a message.
+#[tokio::test]
+async fn an_arn_that_is_not_of_the_clients_region_stops_and_a_message_at_fault_does_not() {
+    const REFUSED: &str = "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidParameter</Code>\
+        <Message>Invalid parameter: TopicArn</Message></Error><RequestId>r</RequestId></ErrorResponse>";
+    let sent = async |arn: &str| {
+        let topic = SnsTopic::new(client(&Recorder::answering(400, REFUSED)), arn);
+        topic.send(&[message("x").build().unwrap()]).await
+    };
+    for arn in ["arn:aws:sns:us-east-1:123456789012:orders", "orders"] {
+        let Answer::Stop(fault) = sent(arn).await else {
+            panic!("{arn}");
+        };
+        let words = "InvalidParameter: the ARN is not that of a topic in the region of the client";
+        assert_eq!((fault.to_string().as_str(), fault.is_ambiguous()), (words, false));
+    }
+    let answer = sent(ARN).await;
+    assert!(matches!(answer, Answer::Whole(Verdict::Refused(_))), "{answer:?}");
+}
