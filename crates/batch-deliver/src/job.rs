@@ -1,6 +1,7 @@
 //! A delivery: the records of a source become entries of a format, which go to a destination, kept by a journal and dead letters.
 //! Or a dry run, which sends nothing.
 
+mod first_entries;
 mod records;
 mod scanning;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task;
 
+pub(crate) use self::first_entries::Look;
 pub(crate) use self::records::{Delivering, Kept, Reading};
 #[cfg(feature = "distributed")]
 pub(crate) use self::scanning::Continued;
@@ -49,6 +51,8 @@ pub(crate) struct Job<T: Target> {
     pub(crate) every: Duration,
     /// Where records are kept whose condition does not hold.
     pub(crate) failed: Option<PathBuf>,
+    /// Looks at the first entries, unless an earlier run has begun with them.
+    pub(crate) look: Option<Look<T::Entry>>,
     /// The connection to the journal.
     pub(crate) connection: Connection,
     pub(crate) console: Console,
@@ -66,20 +70,35 @@ impl<T: Target> Job<T> {
     /// Delivers the records that are not settled.
     pub(crate) async fn deliver(&self, round: Round) -> Summary {
         let Round { inputs, settled, kept } = round;
+        let reading = self.read(inputs, settled, kept.journal.as_ref());
+        self.deliver_records(reading, kept).await
+    }
+
+    /// Reads the records that are not settled, with checksums if there is a journal.
+    pub(crate) fn read(
+        &self,
+        inputs: Vec<Input>,
+        settled: SettledRecords,
+        journal: Option<&Journal>,
+    ) -> Reading<T::Entry> {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let turns = self.turns(inputs, settled);
-        let turns = match &kept.journal {
+        let turns = match journal {
             Some(journal) => turns.with_checksums(journal.read_so_far()),
             None => turns,
         };
         let (receiver, read) = source::read(turns);
-        let reading = Reading {
+        Reading {
             receiver,
             read,
             names,
             total,
-        };
+        }
+    }
+
+    /// Delivers the records.
+    pub(crate) async fn deliver_records(&self, reading: Reading<T::Entry>, kept: Kept) -> Summary {
         let delivering = Delivering {
             destination: &self.destination,
             keep_going: self.keep_going,

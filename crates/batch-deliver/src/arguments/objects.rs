@@ -8,7 +8,8 @@ use crate::source::SCHEME;
 
 const BUCKET: &str = "The bucket, and a prefix that every key must have: logs or s3://logs/2026/";
 
-const FORMAT: &str = "Lines that are keys, or JSON with Key and optionally VersionId, as listings have them";
+const FORMAT: &str =
+    "Lines that are keys, or rows of an inventory or a manifest; or JSON with Key and optionally VersionId";
 
 #[derive(Debug, Args)]
 pub(crate) struct ToDeleteObjects {
@@ -19,6 +20,9 @@ pub(crate) struct ToDeleteObjects {
     /// Do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Do not look up whether the first keys exist
+    #[arg(long)]
+    pub(crate) no_check: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -12,8 +12,8 @@ use crate::arguments::Common;
 use crate::connection;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
-use crate::job::{Job, Kept, Round};
-use crate::keeping::{DeadLetter, FailedConditions, Places};
+use crate::job::{Job, Kept};
+use crate::keeping::{DeadLetter, FailedConditions, Journal, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::output::FileIdentity;
 use crate::progress::Summary;
@@ -85,6 +85,18 @@ pub(super) async fn deliver_after<T: Target>(
     stop.print_warnings(job.console.clone(), can_be_renewed);
     let (journal, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs, &stop)?;
     stop.on_interrupt(job.console.clone());
+    let has_begun = journal.as_ref().is_some_and(Journal::has_begun);
+    let mut reading = job.read(inputs, settled, journal.as_ref());
+    if let Some(look) = job.look.as_ref().filter(|_| !has_begun) {
+        match reading.looked_at(look, &stop).await {
+            Ok(looked_at) => reading = looked_at,
+            Err(failure) => {
+                // The journal tells the next run that nothing was sent.
+                let closed = task::block_in_place(|| journal.as_ref().map_or(Ok(()), Journal::close));
+                return Err(closed.map_or_else(|error| Failure::Failed(error.to_string()), |()| failure));
+            }
+        }
+    }
     let kept = Kept {
         options,
         journal,
@@ -95,10 +107,9 @@ pub(super) async fn deliver_after<T: Target>(
         resumes: places.resume,
         is_repeated: false,
     };
-    let round = Round { inputs, settled, kept };
     let summary = Summary {
         is_decoded: common.encoding.is_some(),
-        ..job.deliver(round).await
+        ..job.deliver_records(reading, kept).await
     };
     summary.print(&job.console)
 }
@@ -158,6 +169,7 @@ impl Common {
             concurrency: self.pace.concurrency,
             every: self.output.every(),
             failed: None,
+            look: None,
             connection: self.connection(),
             console,
         }

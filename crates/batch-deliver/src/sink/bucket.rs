@@ -6,12 +6,17 @@ use aws_batch_delivery::targets::s3::S3Deletions;
 use aws_batch_simulator::Simulator;
 
 use super::destination::{Access, Destination, Measured, simulated_settings};
+use super::object_lookup::ObjectLookup;
 use super::simulated::Simulated;
 use crate::connection::settings;
 use crate::outcome::Failure;
 
-/// The bucket with this name.
-pub(crate) async fn bucket(name: String, access: &Access) -> Result<Destination<S3Deletions>, Failure> {
+/// The bucket with this name, and what looks its objects up, unless it is simulated.
+pub(crate) async fn bucket(
+    name: String,
+    access: &Access,
+) -> Result<(Destination<S3Deletions>, Option<ObjectLookup>), Failure> {
+    let is_real = access.simulate.is_none() && !access.is_dry_run;
     let (client, settings, simulated, site) = if let Some(rate) = access.simulate {
         let simulated = Simulated::bucket(&name, rate);
         let client = simulated.simulator.s3_client();
@@ -24,7 +29,12 @@ pub(crate) async fn bucket(name: String, access: &Access) -> Result<Destination<
         let site = access.connection.site(&config, "S3", None);
         (client, settings(&config, "S3"), None, Some(site))
     };
-    Ok(Destination {
+    let lookup = is_real.then(|| ObjectLookup {
+        client: client.clone(),
+        bucket: name.clone(),
+        time: access.connection.lookup_time,
+    });
+    let destination = Destination {
         target: S3Deletions::new(client, &name),
         name,
         measure: |object| Measured {
@@ -35,5 +45,6 @@ pub(crate) async fn bucket(name: String, access: &Access) -> Result<Destination<
         settings,
         site,
         simulated,
-    })
+    };
+    Ok((destination, lookup))
 }

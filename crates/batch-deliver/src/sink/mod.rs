@@ -11,6 +11,8 @@ mod item_writes;
 mod lines;
 mod message_filter;
 mod moving;
+#[cfg(feature = "s3")]
+mod object_lookup;
 mod pace;
 #[cfg(feature = "put")]
 mod put;
@@ -37,6 +39,8 @@ pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};
 pub(crate) use self::lines::{LineWriter, packing};
 pub(crate) use self::message_filter::MessageFilter;
 pub(crate) use self::moving::{Move, Moved};
+#[cfg(feature = "s3")]
+pub(crate) use self::object_lookup::ObjectLookup;
 #[cfg(feature = "lambda")]
 pub(crate) use self::pace::GRACE;
 pub(crate) use self::pace::{PaceOptions, Strategy};

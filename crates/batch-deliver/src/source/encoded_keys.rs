@@ -13,7 +13,7 @@ pub(super) fn decoded<'a>(listed: &'a str, encoding: Option<&EncodingType>) -> C
 }
 
 /// As in a form: a space is `+`. `None` if a percent sign has no two digits behind it, or the text is not UTF-8.
-fn from_url(text: &str) -> Option<String> {
+pub(crate) fn from_url(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

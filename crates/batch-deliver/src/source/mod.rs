@@ -30,6 +30,8 @@ mod turns;
 mod unsupported;
 
 pub(crate) use self::counts::Counts;
+#[cfg(feature = "s3")]
+pub(crate) use self::encoded_keys::from_url;
 pub(crate) use self::input::{Input, InputStorage, STANDARD_INPUT};
 #[cfg(feature = "distributed")]
 pub(crate) use self::named::exactly;

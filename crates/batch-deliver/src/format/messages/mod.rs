@@ -4,6 +4,10 @@ mod attribute;
 #[cfg(feature = "put")]
 mod events;
 mod group;
+#[cfg(feature = "s3")]
+mod inventory;
+#[cfg(feature = "s3")]
+mod listed;
 #[cfg(feature = "put")]
 mod notifications;
 #[cfg(feature = "s3")]

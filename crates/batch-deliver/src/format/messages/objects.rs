@@ -4,14 +4,19 @@ use aws_sdk_s3::types::ObjectIdentifier;
 use serde::Deserialize;
 
 use super::attribute::{unreadable, utf8};
+use super::inventory::{cells, row};
+use super::listed::of_program;
 use crate::format::one_per_line::Parse;
 use crate::format::text::{LISTING, is_listing, is_object};
-use crate::source::{Flaw, SCHEME};
+use crate::source::{Flaw, from_url};
 
-/// Keys of objects: each line is a key, or a JSON object that contains it and perhaps a version id, as listings have them.
+/// Keys of objects: each line is a key, a row of an inventory or a manifest, or a JSON object that contains a key and perhaps a version
+/// id, as listings have them.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {
     pub(crate) is_json: bool,
+    /// The bucket that they are in.
+    pub(crate) bucket: String,
     /// The prefix that every key must have.
     pub(crate) prefix: String,
 }
@@ -31,10 +36,45 @@ const SYNTAX: &str = "this is not JSON: if each line is a key, use --format text
 
 const MEMBERS: &str = "this is a JSON object, and would be deleted as a key: use --format json";
 
-const LISTED: &str = "this is a line of `aws s3 ls`, and would be deleted as a key: `aws s3api list-objects-v2 --bucket BUCKET \
-                      --query 'Contents[].[Key]' --output text` writes the keys";
+const QUOTED: &str = "this line has quotes around it, and would be deleted as a key with them: `jq -r` writes texts without quotes, and \
+                      --format json takes keys with quotes";
 
-const URL: &str = "this is a URL, and would be deleted as a key: a key is needed, without s3:// and the bucket";
+const OTHER_BUCKET: &str = "this is a row of CSV whose first cell is not the bucket: rows of an inventory or a manifest have the bucket and \
+                            the key, and --format json takes any key";
+
+const NOT_ENCODED: &str =
+    "the key is not URL-encoded, as those of inventories and manifests are: --format json takes keys as they are";
+
+const OUTSIDE: &str = "the key does not begin with the prefix of --bucket, below which alone objects are deleted";
+
+impl Keys {
+    /// The key and the version of a line that is a key, or a row of an inventory or a manifest.
+    fn of_text(&self, line: &[u8]) -> Result<(String, Option<String>), Flaw> {
+        let text = utf8(line)?;
+        if is_object(line) {
+            return Err(Flaw::new(if is_listing(line) { LISTING } else { MEMBERS }));
+        }
+        if let Some(words) = of_program(text) {
+            return Err(Flaw::new(words));
+        }
+        let is_quoted = text.starts_with('"');
+        let behind_bucket = text.strip_prefix(self.bucket.as_str());
+        if !is_quoted && !behind_bucket.is_some_and(|rest| rest.starts_with(',')) {
+            return Ok((text.to_owned(), None));
+        }
+        let Some(cells) = cells(text) else {
+            return Ok((text.to_owned(), None));
+        };
+        let Some(row) = row(cells) else {
+            return Err(Flaw::new(QUOTED));
+        };
+        if row.bucket != self.bucket {
+            return Err(Flaw::new(OTHER_BUCKET));
+        }
+        let key = from_url(&row.encoded_key).ok_or_else(|| Flaw::new(NOT_ENCODED))?;
+        Ok((key, row.version_id))
+    }
+}
 
 impl Parse<ObjectIdentifier> for Keys {
     fn parse(&mut self, line: &[u8]) -> Result<ObjectIdentifier, Flaw> {
@@ -49,44 +89,17 @@ impl Parse<ObjectIdentifier> for Keys {
             })?;
             (key, version_id)
         } else {
-            let key = utf8(line)?;
-            if is_object(line) {
-                return Err(Flaw::new(if is_listing(line) { LISTING } else { MEMBERS }));
-            }
-            if is_line_of_ls(key) {
-                return Err(Flaw::new(LISTED));
-            }
-            if key.starts_with(SCHEME) {
-                return Err(Flaw::new(URL));
-            }
-            (key.to_owned(), None)
+            self.of_text(line)?
         };
         if !key.starts_with(&self.prefix) {
-            let words = "the key does not begin with the prefix of --bucket, below which alone objects are deleted";
-            return Err(Flaw::new(words));
+            return Err(Flaw::new(OUTSIDE));
+        }
+        if key.is_empty() {
+            return Err(Flaw::new("a key is needed"));
         }
         let object = ObjectIdentifier::builder().key(key).set_version_id(version_id);
         object.build().map_err(|_| Flaw::new("a key is needed"))
     }
-}
-
-/// Whether this is how `aws s3 ls` shows an object or a folder: `2026-01-01 00:00:00         12 key`, `PRE folder/`.
-fn is_line_of_ls(line: &str) -> bool {
-    const TIME: &[u8] = b"0000-00-00 00:00:00 ";
-    let is_time = |(shape, byte): (&u8, &u8)| match shape {
-        b'0' => byte.is_ascii_digit(),
-        other => byte == other,
-    };
-    let is_size = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if line.starts_with(' ') {
-        return line.trim_start_matches(' ').starts_with("PRE ");
-    }
-    let begins_with_time = line.len() > TIME.len() && TIME.iter().zip(line.as_bytes()).all(is_time);
-    begins_with_time
-        && line[TIME.len()..]
-            .trim_start_matches(' ')
-            .split_once(' ')
-            .is_some_and(|(size, _)| !size.is_empty() && is_size(size))
 }
 
 #[cfg(test)]
@@ -96,6 +109,7 @@ mod tests {
     fn parsed(is_json: bool, prefix: &str, line: &str) -> Result<(String, Option<String>), String> {
         let mut keys = Keys {
             is_json,
+            bucket: "logs".to_owned(),
             prefix: prefix.to_owned(),
         };
         let object = keys.parse(line.as_bytes()).map_err(|flaw| flaw.to_string())?;
@@ -107,16 +121,34 @@ mod tests {
         for key in [
             "a/b c",
             " a ",
-            "\"quoted\"",
             "{not json",
             "a,b",
-            "[a]",
-            "2026-01-01 00:00:00 a b",
-            "2026-01-01 00:00:00é1 a",
-            "PRE a/",
+            "logs",
+            "logs/a,b",
+            "\"open",
+            "\"a\"b",
         ] {
             assert_eq!(parsed(false, "", key), Ok((key.to_owned(), None)));
         }
+    }
+
+    #[test]
+    fn a_row_with_the_bucket_has_a_key_that_is_decoded() {
+        let key = |key: &str, version: Option<&str>| Ok((key.to_owned(), version.map(ToOwned::to_owned)));
+        assert_eq!(parsed(false, "", "logs,a+b%2Bc"), key("a b+c", None));
+        assert_eq!(
+            parsed(false, "a", "\"logs\",\"a%2Cb\",\"null\""),
+            key("a,b", Some("null"))
+        );
+        assert!(parsed(false, "b", "logs,a").unwrap_err().contains("prefix"));
+        assert!(parsed(false, "", "logs,").unwrap_err().contains("a key is needed"));
+        assert!(parsed(false, "", "logs,100%").unwrap_err().contains("not URL-encoded"));
+        assert!(
+            parsed(false, "", "\"other\",\"a\"")
+                .unwrap_err()
+                .contains("not the bucket")
+        );
+        assert!(parsed(false, "", "\"a\"").unwrap_err().contains("jq -r"));
     }
 
     #[test]
@@ -129,14 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_aws_s3_ls_and_the_answer_of_a_listing_are_not_deleted_as_keys() {
-        for line in [
-            "2026-01-01 00:00:00         12 a",
-            "2026-01-01 00:00:00    1.2 MiB a b",
-            "                           PRE dir/",
-        ] {
-            assert!(parsed(false, "", line).unwrap_err().contains("aws s3 ls"), "{line}");
-        }
+    fn the_answer_of_a_listing_is_not_deleted_as_keys() {
         for line in [
             r#"{"Deleted":[]}"#,
             r#"{"key":"a"}"#,

@@ -29,6 +29,8 @@ pub(crate) struct Journal {
     written: Mutex<Option<Written>>,
     ending: Arc<Ending>,
     read_so_far: ReadSoFar,
+    /// Whether an earlier run may have delivered something.
+    has_begun: bool,
 }
 
 impl Journal {
@@ -47,15 +49,23 @@ impl Journal {
             #[cfg(feature = "s3")]
             JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
         };
+        let has_begun = state.settled.len() > 0 || state.doubtful > 0;
         let read_so_far = ReadSoFar::default();
         let read = read_so_far.clone();
-        Self::of_writer(most, cancellation, read_so_far, move |receiver, ending| {
+        let mut journal = Self::of_writer(most, cancellation, read_so_far, move |receiver, ending| {
             Ok(match state.storage {
                 JournalStorage::File(file) => Written::File(write(file, receiver, &read, ending)?),
                 #[cfg(feature = "s3")]
                 JournalStorage::Object(object) => Written::Object(Box::new(put(*object, receiver, &read, ending)?)),
             })
-        })
+        });
+        journal.has_begun = has_begun;
+        journal
+    }
+
+    /// Whether an earlier run may have delivered something.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun
     }
 
     /// Continues the journal of a scan, which `position` tells after so many items. `kept` has the number of the first items that
@@ -97,6 +107,7 @@ impl Journal {
             written: Mutex::default(),
             ending,
             read_so_far,
+            has_begun: false,
         }
     }
 
@@ -210,6 +221,7 @@ mod tests {
             written: Mutex::default(),
             ending: Arc::default(),
             read_so_far: ReadSoFar::default(),
+            has_begun: false,
         });
         let (begun, has_begun) = sync_channel(1);
         for first in [0, 10] {

@@ -1,0 +1,125 @@
+//! Rows of CSV with a bucket and a key: those of S3 Inventory, and of the manifests of S3 Batch Operations.
+
+/// What a row says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct InventoryRow {
+    pub(super) bucket: String,
+    /// As it is in the row, where it is encoded as in a URL.
+    pub(super) encoded_key: String,
+    pub(super) version_id: Option<String>,
+}
+
+/// The cells of a line, if it has quotes as rows of CSV have them.
+pub(super) fn cells(line: &str) -> Option<Vec<String>> {
+    let mut cells = Vec::new();
+    let mut rest = line.trim_end_matches('\r');
+    loop {
+        let (cell, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => within_quotes(quoted)?,
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                (rest[..end].to_owned(), &rest[end..])
+            }
+        };
+        cells.push(cell);
+        match behind.strip_prefix(',') {
+            Some(next) => rest = next,
+            None if behind.is_empty() => return Some(cells),
+            None => return None,
+        }
+    }
+}
+
+/// A cell up to its closing quote, and what stands behind it.
+fn within_quotes(text: &str) -> Option<(String, &str)> {
+    let mut cell = String::new();
+    let mut rest = text;
+    loop {
+        let (content, behind) = rest.split_once('"')?;
+        cell.push_str(content);
+        match behind.strip_prefix('"') {
+            Some(next) => {
+                cell.push('"');
+                rest = next;
+            }
+            None => return Some((cell, behind)),
+        }
+    }
+}
+
+/// What the cells say; `None` if there is no key.
+///
+/// A manifest has a bucket, a key and perhaps a version. An inventory of all versions has behind its key the version, and whether that
+/// is the latest one and a delete marker; one of the current versions goes on with a size or another column.
+pub(super) fn row(cells: Vec<String>) -> Option<InventoryRow> {
+    let has_versions = match cells.as_slice() {
+        [_, _, third] => is_version(third),
+        [_, _, _, latest, marker, ..] => [latest, marker]
+            .iter()
+            .all(|cell| ["true", "false"].contains(&cell.as_str())),
+        _ => false,
+    };
+    let mut cells = cells.into_iter();
+    let (bucket, encoded_key) = (cells.next()?, cells.next()?);
+    let version_id = cells.next().filter(|version| has_versions && !version.is_empty());
+    Some(InventoryRow {
+        bucket,
+        encoded_key,
+        version_id,
+    })
+}
+
+/// Whether the third and last column is a version, and not a size, a time, a storage class or whether there were several parts.
+fn is_version(text: &str) -> bool {
+    let is_size = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_class = text
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit());
+    !is_size && !is_class && !text.contains(':') && !["true", "false"].contains(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn versions_are_those_of_a_manifest_or_of_an_inventory_of_all_versions() {
+        let version = |line: &str| row(cells(line).unwrap()).unwrap().version_id;
+        let id = Some("3HL4kqtJvjVBH40Nrjfkd".to_owned());
+        assert_eq!(version("b,k,3HL4kqtJvjVBH40Nrjfkd"), id);
+        assert_eq!(version("b,k,null").as_deref(), Some("null"));
+        assert_eq!(
+            version("\"b\",\"k\",\"3HL4kqtJvjVBH40Nrjfkd\",\"false\",\"true\",\"\""),
+            id
+        );
+        for line in [
+            "b,k",
+            "b,k,",
+            "\"b\",\"k\",\"\",\"true\",\"false\"",
+            "\"b\",\"k\",\"1024\"",
+            "\"b\",\"k\",\"2026-11-28T10:00:00.000Z\"",
+            "\"b\",\"k\",\"GLACIER_IR\"",
+            "\"b\",\"k\",\"false\"",
+            "\"b\",\"k\",\"1024\",\"2026-11-28T10:00:00.000Z\",\"d41d8cd98f00b204e9800998ecf8427e\",\"STANDARD\",\"false\"",
+        ] {
+            assert_eq!(version(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn quotes_that_are_not_those_of_rows_make_none() {
+        for line in ["\"a", "\"a\"b", "\"a\"b,c", "\"a\" ,b"] {
+            assert_eq!(cells(line), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cells_come_back_as_they_were_written(written in prop::collection::vec("[a\",é ]{0,5}", 1..5)) {
+            let quoted = written.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\"")));
+            prop_assert_eq!(cells(&quoted.collect::<Vec<_>>().join(",")), Some(written));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Looks objects up before they are deleted: S3 answers the deletion of a key that does not exist as that of any other.
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::types::ObjectIdentifier;
+use futures::future::join_all;
+
+use crate::connection::{LookupTime, words};
+use crate::outcome::Failure;
+
+/// HTTP statuses.
+const FORBIDDEN: u16 = 403;
+const NOT_FOUND: u16 = 404;
+
+/// Looks up objects of a bucket.
+#[derive(Debug, Clone)]
+pub(crate) struct ObjectLookup {
+    pub(super) client: Client,
+    pub(super) bucket: String,
+    pub(super) time: LookupTime,
+}
+
+/// Which of the objects are there.
+#[derive(Debug, Default)]
+pub(crate) struct LookedUp {
+    pub(crate) present: usize,
+    pub(crate) absent: usize,
+    /// Why others are not known, if any are not.
+    pub(crate) unknown: Option<String>,
+}
+
+impl ObjectLookup {
+    /// Whether these objects are there, by `HeadObject`, which tells the current version of a key from a delete marker.
+    pub(crate) async fn of(&self, objects: &[ObjectIdentifier]) -> Result<LookedUp, Failure> {
+        let heads = objects.iter().map(|object| {
+            let head = self.client.head_object().bucket(&self.bucket).key(object.key());
+            head.set_version_id(object.version_id().map(ToOwned::to_owned)).send()
+        });
+        let what = format!("objects of the bucket {}", self.bucket);
+        let mut looked_up = LookedUp::default();
+        for head in self.time.wait(&what, join_all(heads)).await? {
+            let Err(error) = head else {
+                looked_up.present += 1;
+                continue;
+            };
+            match error.raw_response().map(|answer| answer.status().as_u16()) {
+                Some(NOT_FOUND) => looked_up.absent += 1,
+                // A version that is a delete marker is there, and has no content.
+                Some(405) => looked_up.present += 1,
+                Some(FORBIDDEN) => {
+                    looked_up.unknown = Some("s3:GetObject or s3:ListBucket is not permitted".to_owned())
+                }
+                _ => looked_up.unknown = Some(words(&error)),
+            }
+        }
+        Ok(looked_up)
+    }
+}
