@@ -11,7 +11,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::stream;
 
 use super::destination::Target;
-use super::simulated::{Simulated, Stored, capacity, keyed_by, last_part};
+use super::simulated::{Simulated, Stored, keyed_by, last_part, writes};
 use super::table::target;
 use crate::format::{Item, Key, KeyType};
 use crate::outcome::Failure;
@@ -36,8 +36,8 @@ impl Simulated {
         let simulator = Simulator::new(1);
         let table = simulator.table(last_part(name, ":table/"), keyed_by(key));
         fill(target(simulator.dynamo_client(), name, Some(key)), items).await?;
-        table.set_capacity(capacity(rate));
-        table.set_read_capacity(capacity(rate));
+        table.set_capacity(writes(rate));
+        table.set_read_capacity(writes(rate));
         Ok(Self {
             simulator,
             before: table.statistics().applied,

@@ -16,6 +16,17 @@ use crate::format::{self, Key};
 /// The burst of the simulated capacity, in seconds of its rate.
 const BURST_SECONDS: f64 = 0.1;
 
+/// The least burst for a call with at least so many entries. Of larger calls, no more than a second of the rate is accepted at once.
+const LEAST: f64 = 25.0;
+
+/// Entries of a call. From the API references of the services.
+const WRITES: f64 = 25.0;
+const MESSAGES: f64 = 10.0;
+#[cfg(feature = "s3")]
+const DELETIONS: f64 = 1_000.0;
+#[cfg(feature = "put")]
+const RECORDS: f64 = 500.0;
+
 /// Records per second that a shard of a stream accepts. From the quotas of Kinesis Data Streams.
 #[cfg(feature = "put")]
 const SHARD: f64 = 1_000.0;
@@ -51,7 +62,7 @@ impl Simulated {
         let simulator = Simulator::new(1);
         let table = simulator.table(
             last_part(name, ":table/"),
-            keyed_by(key).capacity(capacity(rate)).counts_only(),
+            keyed_by(key).capacity(writes(rate)).counts_only(),
         );
         Self {
             simulator,
@@ -64,7 +75,7 @@ impl Simulated {
     pub(crate) fn queue(name: &str, rate: f64) -> (Self, String) {
         let options = QueueOptions::default().content_based_deduplication();
         let simulator = Simulator::new(1);
-        let queue = simulator.queue(name, options.capacity(capacity(rate)).counts_only());
+        let queue = simulator.queue(name, options.capacity(capacity(rate, MESSAGES)).counts_only());
         let url = queue.url();
         let stored = Stored::Messages(queue);
         let simulated = Self {
@@ -80,7 +91,7 @@ impl Simulated {
     pub(crate) fn bucket(name: &str, rate: f64) -> Self {
         let simulator = Simulator::new(1);
         let bucket = simulator.bucket(name);
-        bucket.set_capacity("", capacity(rate));
+        bucket.set_capacity("", capacity(rate, DELETIONS));
         let stored = Stored::Objects(bucket);
         Self {
             simulator,
@@ -118,7 +129,9 @@ impl Simulated {
     /// A delivery stream with this capacity in records per second.
     #[cfg(feature = "put")]
     pub(crate) fn delivery_stream(name: &str, rate: f64) -> Self {
-        let options = DeliveryStreamOptions::default().capacity(capacity(rate)).counts_only();
+        let options = DeliveryStreamOptions::default()
+            .capacity(capacity(rate, RECORDS))
+            .counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Delivered(simulator.delivery_stream(name, options));
         Self {
@@ -133,7 +146,7 @@ impl Simulated {
     pub(crate) fn topic(arn: &str, rate: f64) -> Self {
         let options = TopicOptions::default()
             .content_based_deduplication()
-            .capacity(capacity(rate));
+            .capacity(capacity(rate, MESSAGES));
         let simulator = Simulator::new(1);
         let stored = Stored::Published(simulator.topic(last_part(arn, ":"), options.counts_only()));
         Self {
@@ -146,7 +159,9 @@ impl Simulated {
     /// An event bus with this capacity in events per second.
     #[cfg(feature = "put")]
     pub(crate) fn event_bus(name: &str, rate: f64) -> Self {
-        let options = EventBusOptions::default().capacity(capacity(rate)).counts_only();
+        let options = EventBusOptions::default()
+            .capacity(capacity(rate, MESSAGES))
+            .counts_only();
         let simulator = Simulator::new(1);
         let stored = Stored::Events(simulator.event_bus(last_part(name, ":event-bus/"), options));
         Self {
@@ -205,7 +220,7 @@ fn sharded(rate: f64) -> StreamOptions {
     )]
     let options = StreamOptions::shards(shards as usize);
     options
-        .capacity(capacity(rate / shards))
+        .capacity(capacity(rate / shards, RECORDS))
         .maximum_record_size(MAX_RECORD_BYTES)
         .counts_only()
 }
@@ -229,6 +244,12 @@ pub(super) fn last_part<'a>(arn: &'a str, separator: &str) -> &'a str {
     arn.rsplit(separator).next().unwrap_or(arn)
 }
 
-pub(super) fn capacity(rate: f64) -> Capacity {
-    Capacity::per_second(rate).burst(rate * BURST_SECONDS)
+/// The capacity of a table.
+pub(super) fn writes(rate: f64) -> Capacity {
+    capacity(rate, WRITES)
+}
+
+/// This rate, of whose burst a call with so many entries takes no more than all: what does not fit into a bucket is lost meanwhile.
+fn capacity(rate: f64, entries: f64) -> Capacity {
+    Capacity::per_second(rate).burst(entries.min(rate.max(LEAST)).max(rate * BURST_SECONDS))
 }
