@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::outcome::Failure;
 
 pub(crate) use self::figures::{counted, dollars, grouped, lossy_words, rate, size, time};
-pub(crate) use self::warnings::{EXPIRED, print_warnings};
+pub(crate) use self::warnings::{EXPIRED, NOT_THERE, print_warnings};
 
 /// Characters of the bar, on a wide terminal and on a narrow one.
 const BAR: usize = 20;
@@ -33,6 +33,8 @@ const SPINNER: usize = 3;
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     bar: Option<ProgressBar>,
+    /// Whether the bar is on the terminal.
+    is_bar_shown: Arc<AtomicBool>,
     is_json: bool,
     is_quiet: bool,
     /// Whether an event could not be printed.
@@ -45,6 +47,7 @@ impl Console {
         let has_bar = !is_json && !is_quiet && stderr().is_terminal();
         Self {
             bar: has_bar.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())),
+            is_bar_shown: Arc::default(),
             is_json,
             is_quiet,
             is_closed: Arc::default(),
@@ -84,6 +87,7 @@ impl Console {
     /// Shows the bar, for a total in bytes, or a spinner.
     pub(crate) fn show_bar(&self, total: Option<u64>) {
         let Some(bar) = &self.bar else { return };
+        self.is_bar_shown.store(true, Relaxed);
         let template = match total {
             Some(_) => {
                 let width = length(usize::from(Term::stderr().size().1));
@@ -102,7 +106,9 @@ impl Console {
     }
 
     pub(crate) fn clear_bar(&self) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &self.bar
+            && self.is_bar_shown.swap(false, Relaxed)
+        {
             bar.finish_and_clear();
         }
     }
@@ -117,8 +123,9 @@ impl Console {
     /// Prints one line, even if the program is quiet.
     pub(crate) fn warn(&self, words: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| print(words)),
-            None => print(words),
+            // A bar that is not shown yet would be drawn behind the line.
+            Some(bar) if self.is_bar_shown.load(Relaxed) => bar.suspend(|| print(words)),
+            _ => print(words),
         }
     }
 

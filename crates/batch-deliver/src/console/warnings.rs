@@ -31,6 +31,17 @@ const RENEW: &str = "renew the credentials (for example by aws sso login), and t
 const GET_OTHERS: &str = "they are those of environment variables or of a file, which are read only once, so this ends: get others, and \
                           run the command again with new ones";
 
+/// Codes of calls to a table, a queue or a bucket that is not there.
+pub(crate) const NOT_THERE: [&str; 4] = [
+    "ResourceNotFoundException",
+    "QueueDoesNotExist",
+    "NonExistentQueue",
+    "NoSuchBucket",
+];
+
+const GONE: &str =
+    "it has been deleted, or never was: when there is one of its name again, the delivery goes on; Ctrl-C ends it";
+
 /// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
 ///
 /// `expired` is called when the credentials have expired, and returns whether that ends the delivery.
@@ -67,6 +78,9 @@ impl<S: Subscriber, F: Fn() -> bool + 'static> Layer<S> for Advice<F> {
             }
             let value = format!("{value:?}");
             let code = value.trim_matches('"');
+            if NOT_THERE.iter().any(|known| code.ends_with(known)) {
+                self.console.warn(GONE);
+            }
             // A lookup is named before the code.
             let is_expired = EXPIRED.iter().any(|expired| code.ends_with(expired));
             if is_expired && (self.expired)() {
