@@ -55,7 +55,7 @@ fn beside(connection: &Connection, dead_letters: &QueueName, to: &QueueName) -> 
 async fn source(dead_letters: &ExistingQueue, name: &str) -> Result<(ExistingQueue, String), Failure> {
     let urls = dead_letters.dead_letter_sources().await?;
     match urls.as_slice() {
-        [url] => Ok((dead_letters.beside(url)?, url.clone())),
+        [url] => Ok((dead_letters.beside(url)?, name_in(url))),
         [] => Err(Failure::WrongUse(format!(
             "{name} is the dead-letter queue of no queue: say with --to where its messages belong"
         ))),
@@ -63,9 +63,15 @@ async fn source(dead_letters: &ExistingQueue, name: &str) -> Result<(ExistingQue
             "{name} is the dead-letter queue of {} queues, and a message does not tell from which it comes: say with --to where the \
              messages belong, one of {}",
             urls.len(),
-            urls.join(", ")
+            urls.iter().map(|url| name_in(url)).collect::<Vec<_>>().join(", ")
         ))),
     }
+}
+
+/// The name in a URL, which has the account as well.
+fn name_in(url: &str) -> String {
+    url.parse::<QueueName>()
+        .map_or_else(|_| url.to_owned(), |queue| queue.name)
 }
 
 #[cfg(test)]

@@ -382,7 +382,7 @@ fn dead_letters_go_back_to_their_only_queue() {
         .expect(0, "10 messages moved from letters to refunds");
     queues
         .run("redrive --queue letters --max 15")
-        .expect(0, "15 messages moved");
+        .expect(0, "15 messages moved from letters to orders in");
     queues.queue("returns", QueueOptions::default().dead_letter_queue("letters"));
     queues.run("redrive --queue letters").expect(2, "2 queues");
     assert_eq!((letters.len(), orders.len(), refunds.len()), (25, 15, 10));
