@@ -1,10 +1,14 @@
 //! What the records of an input are in: an answer of a service, a file of requests, or lines. It is recognized by how the input begins.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Read};
+
+use serde_json::value::RawValue;
 
 use super::document::Members;
 use super::items::{is_of_answer, type_of};
-use super::lines::BYTE_ORDER_MARK;
+use super::lines::{BYTE_ORDER_MARK, LONGEST_LINE, append_block};
 
 /// The most bytes that are looked at.
 pub(super) const START_BYTES: usize = 4 << 10;
@@ -49,6 +53,45 @@ impl Container {
             may_be_beside: is_of_answer,
         })
     }
+}
+
+impl Container {
+    /// Whether an input that begins so is one of lines, although its first object has such a list: there is a member beside it that no
+    /// answer has, or that entries have.
+    pub(super) fn is_within_entry(self, start: &[u8], is_of_entry: impl Fn(&str) -> bool) -> bool {
+        let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+        let mut objects = serde_json::Deserializer::from_slice(start).into_iter::<HashMap<Cow<'_, str>, &RawValue>>();
+        // An object that is not complete is longer than a line may be, or extends over several.
+        let Some(Ok(first)) = objects.next() else { return false };
+        let first_object = start[..objects.byte_offset()].trim_ascii();
+        let is_one_line = !first_object.contains(&b'\n');
+        is_one_line
+            && first.iter().any(|(name, value)| {
+                let is_list = match self {
+                    Self::Items => name == "Items",
+                    Self::Messages => name == "Messages",
+                    Self::Requests => value.get().starts_with('['),
+                    Self::Lines => true,
+                };
+                is_of_entry(name) || !is_list && !is_of_answer(name)
+            })
+    }
+}
+
+/// Reads on to the end of the first line that is not blank, unless it is longer than a line may be.
+pub(super) fn read_first_line(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
+    let content = start
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace())
+        .unwrap_or(start.len());
+    let mut searched = content;
+    while memchr::memchr(b'\n', &start[searched..]).is_none() && start.len() <= LONGEST_LINE {
+        searched = start.len();
+        if append_block(input, start)? == 0 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Reads until this is enough, in however many pieces the input arrives.

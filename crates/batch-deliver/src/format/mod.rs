@@ -3,6 +3,7 @@
 mod container;
 mod csv;
 mod document;
+mod dumps;
 mod items;
 mod lines;
 mod messages;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::container::{Container, container, read_start};
+use super::container::{Container, container, read_first_line, read_start};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
 #[cfg(any(feature = "put", feature = "s3"))]
@@ -37,15 +37,25 @@ impl<P> OnePerLine<P> {
         }
     }
 
-    /// Records that are JSON objects. A line may have several, and an input may be an answer of a service that has them.
+    /// Records that are JSON objects. A line may have several, and an input may be an answer of a service that has them. An object with a
+    /// member of an entry is one.
     pub(crate) fn objects(
         mut input: Box<dyn Read + Send>,
         members: impl Fn(Container) -> Option<Members>,
+        is_of_entry: impl Fn(&str) -> bool,
         parse: P,
         keeps_text: bool,
     ) -> io::Result<Self> {
-        let start = read_start(&mut input, |start| container(start).is_some())?;
-        let members = container(&start).and_then(members);
+        let mut start = read_start(&mut input, |start| container(start).is_some())?;
+        let mut found = container(&start);
+        if let Some(answer) = found.filter(|found| *found != Container::Lines) {
+            // What stands behind the list tells an answer from an entry that has such a list.
+            read_first_line(&mut input, &mut start)?;
+            if answer.is_within_entry(&start, is_of_entry) {
+                found = Some(Container::Lines);
+            }
+        }
+        let members = found.and_then(members);
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         Ok(Self {
             texts: match members {

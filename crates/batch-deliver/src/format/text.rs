@@ -1,14 +1,13 @@
 //! Lines of text that are no messages of their own.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{self, Cursor, Read};
 
-use serde::Deserializer as _;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::container::{Container, container, read_start};
+use super::dumps::{RECEIVED, of_line};
 use super::lines::BYTE_ORDER_MARK;
 
 /// How the entries of a line format are written.
@@ -40,8 +39,6 @@ pub(super) const LISTING: &str = "this is a listing: `jq -c '.Contents[]' FILE`,
 /// Names with which a listing of objects begins.
 const OF_LISTING: [&[u8]; 3] = [b"\"Contents\"", b"\"Versions\"", b"\"DeleteMarkers\""];
 
-const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batch-deliver send --format json` sends their bodies and attributes";
-
 /// The input, unless it is JSON whose lines are no entries.
 pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let start = read_start(&mut input, |start| {
@@ -62,8 +59,11 @@ pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     let two = first_lines(start).unwrap_or(start);
     let mut lines = lines(two);
     let first = lines.next().unwrap_or_default();
-    if is_received(first) || container(start) == Some(Container::Messages) {
+    if container(start) == Some(Container::Messages) {
         return Some(RECEIVED);
+    }
+    if let Some(words) = of_line(first) {
+        return Some(words);
     }
     let words = if is_listing(two) { LISTING } else { PRETTY };
     (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(words)
@@ -112,38 +112,6 @@ fn goes_on(start: &[u8]) -> bool {
         Some(Err(error)) => error.is_eof(),
         Some(Ok(_)) => true,
         None => false,
-    }
-}
-
-/// Whether the line begins as a received message does. Its body may be longer than what is looked at.
-fn is_received(line: &[u8]) -> bool {
-    let mut names = Names::default();
-    // A line that is cut or wrong still has the names before that place.
-    let _ = serde_json::Deserializer::from_slice(line).deserialize_map(&mut names);
-    names.has_body && names.has_receipt_handle
-}
-
-/// Names of the members of an object.
-#[derive(Default)]
-struct Names {
-    has_body: bool,
-    has_receipt_handle: bool,
-}
-
-impl<'de> Visitor<'de> for &mut Names {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<(), M::Error> {
-        while let Some(name) = members.next_key::<String>()? {
-            self.has_body |= name == "Body";
-            self.has_receipt_handle |= name == "ReceiptHandle";
-            members.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
     }
 }
 

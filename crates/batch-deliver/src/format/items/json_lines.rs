@@ -45,7 +45,15 @@ impl JsonItems {
             typing: self.typing,
             writes: self.writes.clone(),
         };
-        Ok(Box::new(OnePerLine::objects(input, members, parse, self.keeps_text)?))
+        let key = self.writes.key();
+        let is_of_key = |name: &str| key.is_some_and(|key| key.has(name));
+        Ok(Box::new(OnePerLine::objects(
+            input,
+            members,
+            is_of_key,
+            parse,
+            self.keeps_text,
+        )?))
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::attribute::{Attribute, Value, attributes, shortened, text, unreadable, utf8};
 use crate::format::container::Container;
+use crate::format::dumps::{EVENT, dump, is_event_of_messages};
 use crate::format::one_per_line::{OnePerLine, Parse};
 use crate::format::text::{lines_of_text, refusal};
 use crate::source::{Flaw, Format, Records};
@@ -25,7 +26,13 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
             let members = |container: Container| container.members(None).filter(|_| container == Container::Messages);
-            Box::new(OnePerLine::objects(input, members, JsonMessage, self.keeps_text)?)
+            Box::new(OnePerLine::objects(
+                input,
+                members,
+                |_| false,
+                JsonMessage,
+                self.keeps_text,
+            )?)
         } else {
             Box::new(OnePerLine::new(lines_of_text(input)?, Text, self.keeps_text))
         })
@@ -38,7 +45,13 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
         _: &str,
     ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            Box::new(OnePerLine::objects(part, |_| None, JsonMessage, self.keeps_text)?)
+            Box::new(OnePerLine::objects(
+                part,
+                |_| None,
+                |_| false,
+                JsonMessage,
+                self.keeps_text,
+            )?)
         } else {
             Box::new(OnePerLine::new(part, Text, self.keeps_text))
         })
@@ -120,6 +133,9 @@ impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
                     Err(_) => unreadable(&error, line, DATA, SYNTAX),
                 })
         })?;
+        if let Some((name, _)) = fields.attributes.iter().find(|(name, value)| is_of_queue(name, value)) {
+            return Err(Flaw::new(format!("{} {OF_QUEUE}", shortened(name))));
+        }
         let message = SendMessageBatchRequestEntry::builder()
             .message_body(text(fields.body)?)
             .set_message_attributes(attributes(fields.attributes, attribute)?)
@@ -130,10 +146,35 @@ impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
     }
 }
 
+/// What a queue says of a message, which is not to be sent as an attribute of the message itself.
+const TOLD: [&str; 3] = [
+    "ApproximateFirstReceiveTimestamp",
+    "ApproximateReceiveCount",
+    "SentTimestamp",
+];
+
+/// Whether this is one of them, as the SDKs return it.
+fn is_of_queue(name: &str, value: &RawValue) -> bool {
+    let digits = value.get().trim_matches('"');
+    TOLD.contains(&name) && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+const OF_QUEUE: &str = "is what a queue says of a message, and would be sent as an attribute of the message: leave `attributes` out, \
+                        or write {\"type\":\"String\",\"value\":\"…\"} if the message has such an attribute";
+
 /// What is wrong with an object that is no message, by the name of a member and never by its value.
 fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     let is_enveloped = members.contains_key("Body") || members.contains_key("MessageBody");
     let has_body = members.contains_key("body");
+    if let Some(words) = dump(&members.keys().map(String::as_str).collect::<Vec<_>>()) {
+        return Flaw::new(words);
+    }
+    if members
+        .get("Records")
+        .is_some_and(|records| is_event_of_messages(records.get().as_bytes()))
+    {
+        return Flaw::new(EVENT);
+    }
     for (name, value) in members {
         if ["body", "Body", "MessageBody"].contains(&&**name) || is_good(is_enveloped, name, value) {
             continue;
