@@ -112,6 +112,13 @@ impl Figures {
     fn words(&self, total: Option<u64>) -> Vec<String> {
         let figures = &self.snapshot;
         let mut words = vec![format!("{} delivered", grouped(figures.delivered))];
+        // They are settled as well, and so part of the rate.
+        let settled = [
+            (figures.condition_failed, "with a failed condition"),
+            (figures.superseded, "superseded"),
+        ];
+        let settled = settled.iter().filter(|(count, _)| *count > 0);
+        words.extend(settled.map(|(count, what)| format!("{} {what}", grouped(*count))));
         words.push(format!("{}/s", rate(self.rate)));
         if let Some(left) = self.left(total) {
             words.push(format!("{} left", time(left)));
@@ -192,6 +199,14 @@ mod tests {
             figures.words(Some(1_000)).join(SEPARATOR),
             "10,023 delivered · 1,002/s · 30 s left · 50 in flight · 0 waiting"
         );
+        figures.snapshot.condition_failed = 1_204;
+        assert!(
+            figures
+                .words(None)
+                .join(SEPARATOR)
+                .starts_with("10,023 delivered · 1,204 with a failed condition · 1,002/s"),
+        );
+        figures.snapshot.condition_failed = 0;
         figures.snapshot.undelivered = 2;
         figures.snapshot.throttled = 7;
         assert_eq!(
