@@ -67,6 +67,7 @@ fn table(kind: u8, types: &str) -> TableItems {
             keeps_text: false,
             console: Console::new(false, true),
             printed: Arc::default(),
+            line_breaks: Arc::default(),
         },
     }
 }

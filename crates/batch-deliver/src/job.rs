@@ -21,15 +21,12 @@ pub(crate) use self::scanning::{DELIVERED_AGAIN, Opened, Scanning};
 
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, size};
-use crate::keeping::{Claim, Failures, Identity, Journal, Location, ORDER, State};
+use crate::keeping::{Claim, Failures, Identity, Journal, Location, ORDER, ShownLines, State};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Summary;
 use crate::sink::{Destination, Measured, Settings, Target};
 use crate::source::{self, Format, Input, Order, SettledRecords, Turns};
 use crate::stop::Stop;
-
-/// The most bad lines that are printed; the others are counted.
-const SHOWN: u64 = 100;
 
 /// Records after which the bar is drawn again.
 const STEP: u64 = 1_000;
@@ -193,7 +190,12 @@ impl<T: Target> Job<T> {
         if sums.flaws > 0 {
             self.console.info(&counted(sums.flaws, "bad line"));
         }
+        let line_breaks = self.format.line_breaks();
+        if let Some(line_breaks) = &line_breaks {
+            self.console.info(&line_breaks.to_string());
+        }
         let event = json!({
+            "values_with_line_breaks": line_breaks.map_or(0, |line_breaks| line_breaks.values),
             "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
             "largest": sums.largest, "bad_lines": sums.flaws,
         });
@@ -212,7 +214,7 @@ impl<T: Target> Job<T> {
         let mut turns = self.turns(inputs, SettledRecords::default());
         let read_bytes = turns.read_bytes().stored;
         self.console.show_bar(total);
-        let mut sums = Sums::default();
+        let (mut sums, mut shown) = (Sums::default(), ShownLines::default());
         while let Some(taken) = turns.next().map_err(|error| Failure::Failed(error.to_string()))? {
             let checked = taken.entry.map_err(|flaw| flaw.to_string()).and_then(|entry| {
                 let checked = self.destination.target.check(&entry);
@@ -222,7 +224,7 @@ impl<T: Target> Job<T> {
                 Ok(entry) => sums.add(&(self.destination.measure)(&entry)),
                 Err(words) => {
                     sums.flaws += 1;
-                    if sums.flaws <= SHOWN {
+                    if shown.is_shown(taken.place.input, false) {
                         let (name, line) = (&names[taken.place.input], taken.place.line);
                         self.console.warn(&format!("{name}:{line}: {words}"));
                     }
@@ -236,6 +238,7 @@ impl<T: Target> Job<T> {
             }
         }
         self.console.clear_bar();
+        shown.others(&names).iter().for_each(|words| self.console.warn(words));
         Ok(sums)
     }
 }

@@ -107,9 +107,11 @@ pub(super) async fn deliver_after<T: Target>(
         resumes: places.resume,
         is_repeated: false,
     };
+    let summary = job.deliver_records(reading, kept).await;
     let summary = Summary {
         is_decoded: common.encoding.is_some(),
-        ..job.deliver_records(reading, kept).await
+        line_breaks: job.format.line_breaks(),
+        ..summary
     };
     summary.print(&job.console)
 }

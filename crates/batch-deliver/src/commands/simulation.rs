@@ -143,6 +143,7 @@ impl<'a> Simulation<'a> {
                 keeps_text: false,
                 console: self.console.clone(),
                 printed: Arc::default(),
+                line_breaks: Arc::default(),
             },
         }
     }

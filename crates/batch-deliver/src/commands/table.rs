@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::format::{CsvItems, CsvOptions, JsonItems, Key, TableFormat, TableItems, Typing, Writes};
 use crate::job::Job;
 use crate::outcome::Failure;
-use crate::sink::{self, Expressions, ItemWrite, ItemWrites, Settings, Target};
+use crate::sink::{self, Existing, Expressions, ItemWrite, ItemWrites, Settings, Target};
 use crate::source::Order;
 
 /// Puts items, or deletes them.
@@ -97,6 +97,16 @@ pub(super) fn needed(key: Option<Key>) -> Result<Key, Failure> {
     })
 }
 
+/// The key of a table that exists: as it tells, or as it is given if it may not be asked.
+pub(super) fn known_key(name: &str, table: &Existing, given: Option<&Key>) -> Result<Key, Failure> {
+    match (table.key(), given) {
+        (Some(key), Some(given)) if key != *given => Err(Failure::WrongUse(format!(
+            "the key of {name} is {key}, but --key is {given}: leave out --key"
+        ))),
+        (key, given) => needed(key.or_else(|| given.cloned())),
+    }
+}
+
 /// Only a delivery can do without the key, which the service knows.
 fn as_needed(key: Option<Key>, common: &Common) -> Result<Option<Key>, Failure> {
     if common.dry_run { needed(key).map(Some) } else { Ok(key) }
@@ -135,6 +145,7 @@ fn items(
             keeps_text,
             console: console.clone(),
             printed: Arc::default(),
+            line_breaks: Arc::default(),
         },
     };
     Ok((items, settings))

@@ -1,5 +1,6 @@
 //! How long may be waited for what is looked up before a delivery begins.
 
+use std::fmt;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -19,6 +20,12 @@ impl Default for LookupTime {
     }
 }
 
+impl fmt::Display for LookupTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&console::time(self.0))
+    }
+}
+
 impl LookupTime {
     /// No more than the whole run may take.
     pub(crate) fn of_run(deadline: Option<Duration>) -> Self {
@@ -29,8 +36,7 @@ impl LookupTime {
     pub(crate) async fn wait<T>(self, what: &str, answer: impl Future<Output = T>) -> Result<T, Failure> {
         timeout(self.0, Box::pin(answer)).await.map_err(|_| {
             Failure::Failed(format!(
-                "{what} cannot be looked up: no answer within {}. Check --region, --profile and --endpoint-url",
-                console::time(self.0)
+                "{what} cannot be looked up: no answer within {self}. Check --region, --profile and --endpoint-url"
             ))
         })
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 use std::path::Path;
+use std::sync::PoisonError;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
@@ -9,7 +10,7 @@ use super::container::{Container, START_BYTES, container, read_start};
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::lines::BYTE_ORDER_MARK;
-use crate::source::{Format, Records};
+use crate::source::{Format, LineBreaks, Records};
 
 /// What separates cells.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b',', b'|'];
@@ -42,11 +43,14 @@ impl Format<WriteRequest> for TableItems {
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
+        if is_sql(&start) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, SQL));
+        }
         let delimiter = self.delimiter(&start, name);
         let line_end = line_end(&start).unwrap_or(b'\n');
         let input = Box::new(Cursor::new(start).chain(input));
         match delimiter {
-            Some(delimiter) => self.csv.open(input, delimiter, line_end),
+            Some(delimiter) => self.csv.open(input, name, delimiter, line_end),
             None => self.json.open(input, name),
         }
     }
@@ -54,6 +58,11 @@ impl Format<WriteRequest> for TableItems {
     /// Only JSON is cut.
     fn open_part(&self, part: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
         self.json.open_part(part, name)
+    }
+
+    fn line_breaks(&self) -> Option<LineBreaks> {
+        let line_breaks = self.csv.line_breaks.lock();
+        line_breaks.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn can_be_cut(&self, start: &[u8], name: &str) -> bool {
@@ -100,6 +109,23 @@ impl TableFormat {
             Self::Tsv => Some(b'\t'),
         }
     }
+}
+
+const SQL: &str = "this is SQL, and no items: export the rows as CSV with a header, or as JSON";
+
+/// How the statements begin of which dumps of databases consist.
+const STATEMENTS: [&str; 6] = ["insert into ", "replace into ", "create table ", "copy ", "-- ", "/*!"];
+
+/// Whether the first line is a statement of SQL, or a comment before some.
+fn is_sql(start: &[u8]) -> bool {
+    let line = start
+        .trim_ascii_start()
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let line = String::from_utf8_lossy(line.trim_ascii_end()).to_lowercase();
+    let is_begun = STATEMENTS.iter().any(|statement| line.starts_with(statement));
+    line == "--" || is_begun && (!line.starts_with("copy ") || line.ends_with(" from stdin;"))
 }
 
 /// What the rows are that the name of an input promises; `None` if it promises none.

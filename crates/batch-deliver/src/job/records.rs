@@ -1,5 +1,6 @@
 //! The delivery of records, wherever they come from.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -72,6 +73,7 @@ impl<T: Target> Delivering<'_, T> {
             stop: stop.clone(),
             under_way: TaskTracker::new(),
             is_repeated: kept.is_repeated,
+            left: AtomicU64::new(0),
         });
         let bad_lines = BadLines::new(Arc::clone(&settling), self.keep_going, console.clone());
         let progress = Progress::default();
@@ -103,6 +105,7 @@ impl<T: Target> Delivering<'_, T> {
         let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
         Summary {
             is_decoded: false,
+            line_breaks: None,
             destination: self.destination.name.clone(),
             report,
             ended: ended.map(|ended| *ended),

@@ -1,14 +1,15 @@
 //! Lines that cannot be read.
 
+use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 
 use super::settling::Settling;
 use super::window::BadLine;
-use crate::console::Console;
+use crate::console::{Console, counted};
 #[cfg(feature = "distributed")]
 use crate::source::Unreadable;
 
@@ -43,12 +44,51 @@ impl Ended {
     }
 }
 
+/// The most bad lines that are printed; the others are counted.
+const SHOWN: u64 = 10;
+
+/// The most inputs whose other bad lines are counted in a line of their own.
+const INPUTS_SHOWN: usize = 10;
+
+/// Which bad lines are printed, and how many others there are in each input.
+#[derive(Debug, Default)]
+pub(crate) struct ShownLines {
+    printed: u64,
+    others: BTreeMap<usize, u64>,
+}
+
+impl ShownLines {
+    /// Whether a line of this input is printed. If it is not, it is counted.
+    pub(crate) fn is_shown(&mut self, input: usize, is_important: bool) -> bool {
+        let is_shown = self.printed < SHOWN || is_important;
+        if is_shown {
+            self.printed += 1;
+        } else {
+            *self.others.entry(input).or_default() += 1;
+        }
+        is_shown
+    }
+
+    /// How many lines were not printed, by the names of their inputs.
+    pub(crate) fn others(&self, names: &[String]) -> Vec<String> {
+        let words =
+            |(input, lines): (&usize, &u64)| format!("{} in {}", counted(*lines, "more bad line"), names[*input]);
+        let mut others: Vec<String> = self.others.iter().take(INPUTS_SHOWN).map(words).collect();
+        let rest: u64 = self.others.values().skip(INPUTS_SHOWN).sum();
+        if rest > 0 {
+            others.push(format!("{} in other inputs", counted(rest, "more bad line")));
+        }
+        others
+    }
+}
+
 /// Counts and keeps the lines that cannot be read, up to the tolerated number. Clones share the count.
 #[derive(Debug, Clone)]
 pub(crate) struct BadLines {
     settling: Arc<Settling>,
     tolerated: u64,
     count: Arc<AtomicU64>,
+    shown: Arc<Mutex<ShownLines>>,
     console: Console,
 }
 
@@ -59,6 +99,7 @@ impl BadLines {
             settling,
             tolerated,
             count: Arc::default(),
+            shown: Arc::default(),
             console,
         }
     }
@@ -67,17 +108,30 @@ impl BadLines {
         self.count.load(Relaxed)
     }
 
+    /// How many were not printed, by their inputs.
+    pub(crate) fn others(&self) -> Vec<String> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.others(&self.settling.names)
+    }
+
+    fn is_shown(&self, input: usize, is_last: bool) -> bool {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.is_shown(input, is_last)
+    }
+
     /// Prints and keeps a bad line. It is an error if there are more than tolerated.
     pub(crate) async fn skip(self, bad_line: BadLine) -> Result<(), Ended> {
         let BadLine { origin, flaw, .. } = &bad_line;
         let (name, line) = (&self.settling.names[origin.place.input], origin.place.line);
-        self.console.warn(&format!("{name}:{line}: {flaw}"));
+        let count = self.count.fetch_add(1, Relaxed) + 1;
+        let is_last = count > self.tolerated;
+        if self.is_shown(origin.place.input, is_last) {
+            self.console.warn(&format!("{name}:{line}: {flaw}"));
+        }
         let event =
             json!({"event": "bad_line", "file": name, "line": line, "column": flaw.column, "reason": flaw.reason});
         // A closed output ends the program at the next report.
         let _ = self.console.emit(&event);
-        let count = self.count.fetch_add(1, Relaxed) + 1;
-        let is_last = count > self.tolerated;
         if is_last {
             self.settling.stopped_at(&bad_line);
         }

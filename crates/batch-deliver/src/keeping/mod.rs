@@ -18,7 +18,7 @@ mod places;
 mod settling;
 mod window;
 
-pub(crate) use self::bad_lines::{BadLines, Ended};
+pub(crate) use self::bad_lines::{BadLines, Ended, ShownLines};
 pub(crate) use self::dead_letter::{DeadLetter, LettersWritten};
 pub(crate) use self::entries::entries;
 pub(crate) use self::failed_conditions::FailedConditions;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
@@ -33,6 +34,8 @@ pub(crate) struct Settling {
     pub(crate) under_way: TaskTracker,
     /// Whether another run delivers everything again if this one does not finish.
     pub(crate) is_repeated: bool,
+    /// Entries and bad lines that are left to another run.
+    pub(crate) left: AtomicU64,
 }
 
 impl Settling {
@@ -78,6 +81,7 @@ impl Settling {
     /// It is settled in a task, because an interrupted delivery does not wait for its stream.
     pub(crate) async fn bad_line(self: &Arc<Self>, bad_line: BadLine) {
         if self.dead_letter.is_none() {
+            self.left.fetch_add(1, Relaxed);
             return;
         }
         let (handed_over, is_handed_over) = oneshot::channel();
@@ -118,6 +122,7 @@ impl Settling {
         {
             journal.leave_open();
         }
+        self.left.fetch_add(u64::from(is_left), Relaxed);
         let is_kept = is_left || self.write_dead_letter(origin, undelivered).await;
         let mut handed_back = self.handed_back.lock().unwrap_or_else(PoisonError::into_inner);
         handed_back.add(origin.place, undelivered.printed(), is_kept);
@@ -178,6 +183,7 @@ impl Settling {
         let written = dead_letter.write_bad_line(&letter).await;
         let _ = handed_over.send(());
         if origin.text.is_none() {
+            self.left.fetch_add(1, Relaxed);
             if let Ok(handed_over) = written {
                 let _ = handed_over.stored().await;
             }
@@ -195,6 +201,7 @@ impl Settling {
             Err(error) => Err(error),
         };
         if stored.is_err() {
+            self.left.fetch_add(1, Relaxed);
             self.stop.token.cancel();
             // It is not settled in the journal, so the next run reads it.
             return self.journal.is_some();

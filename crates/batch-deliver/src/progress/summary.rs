@@ -1,16 +1,17 @@
 //! The result of a delivery.
 
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
-use crate::console::{Console, counted, grouped, rate, time};
+use crate::console::{Console, NOT_THERE, counted, grouped, rate, time};
 use crate::keeping::{BadLines, DeadLetter, Ended, Failures, HandedBack, LettersWritten, Location, Reason, Settling};
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Report, Simulated};
-use crate::source::STANDARD_INPUT;
+use crate::source::{LineBreaks, STANDARD_INPUT};
 
 /// The most ranges of undelivered lines that are printed.
 const RUNS_SHOWN: usize = 20;
@@ -30,19 +31,29 @@ pub(crate) struct Summary {
     pub(crate) simulated: Option<Arc<Simulated>>,
     /// Whether an encoding was given for the inputs, which is not that of what is kept of them.
     pub(crate) is_decoded: bool,
+    /// The values of rows that have line breaks, if there are any.
+    pub(crate) line_breaks: Option<LineBreaks>,
 }
 
 impl Summary {
     /// Prints the summary.
     pub(crate) fn print(&self, console: &Console) -> Result<Outcome, Failure> {
         console.info(&self.figures());
+        if let Some(line_breaks) = &self.line_breaks {
+            console.info(&line_breaks.to_string());
+        }
+        self.more_bad_lines().iter().for_each(|words| console.warn(words));
         for words in self.throttled() {
             console.info(&words);
         }
         if let Some(simulated) = &self.simulated {
             console.info(&simulated.compare(self.report.delivered));
         }
-        for words in self.undelivered().into_iter().chain(self.earlier()) {
+        let undelivered = self.undelivered();
+        for words in &undelivered {
+            console.warn(words);
+        }
+        for words in self.earlier().into_iter().chain(self.gone(&undelivered)) {
             console.warn(&words);
         }
         if let Some(stopped) = &self.stopped {
@@ -90,6 +101,18 @@ impl Summary {
             (false, true, true) => Outcome::Interrupted,
             _ => Outcome::Undelivered,
         }
+    }
+
+    /// How many bad lines were not printed, by their inputs.
+    pub(crate) fn more_bad_lines(&self) -> Vec<String> {
+        self.bad_lines.others()
+    }
+
+    /// Whether there were no entries.
+    pub(crate) fn is_empty(&self) -> bool {
+        let report = &self.report;
+        report.delivered + report.undelivered + report.superseded + report.condition_failed + self.bad_lines.count()
+            == 0
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
@@ -182,6 +205,16 @@ impl Summary {
         lines
     }
 
+    /// That the destination is gone, if it was there.
+    fn gone(&self, undelivered: &[String]) -> Option<String> {
+        let mut causes = undelivered.iter().chain(&self.stopped);
+        let is_gone = causes.any(|words| NOT_THERE.iter().any(|code| words.contains(code)));
+        (is_gone && self.report.delivered > 0).then(|| {
+            let name = &self.destination;
+            format!("{name} was there when this run began, and has been deleted since")
+        })
+    }
+
     fn dead_letters(&self) -> Vec<String> {
         let (entries, bad_lines) = self.written();
         let mut words = Vec::new();
@@ -248,7 +281,7 @@ impl Summary {
     /// What is left undone, and how to continue.
     fn how_to_continue(&self) -> Vec<String> {
         let mut words = Vec::new();
-        if let Some(journal) = &self.resumes {
+        if let Some(journal) = self.resumes.as_ref().filter(|_| self.is_unfinished()) {
             match &self.journal_error {
                 None => {
                     let is_bad_line = matches!(self.ended, Some(Ended::BadLine(_)));
@@ -278,6 +311,11 @@ impl Summary {
             words.push(self.last_read_lines());
         }
         words
+    }
+
+    /// Whether another run would find something to do.
+    fn is_unfinished(&self) -> bool {
+        !self.report.finished || self.journal_error.is_some() || self.settling.left.load(Relaxed) > 0
     }
 
     fn last_read_lines(&self) -> String {
@@ -320,6 +358,7 @@ impl Summary {
             "event": "report",
             "report": self.report,
             "bad_lines": self.bad_lines.count(),
+            "values_with_line_breaks": self.line_breaks.as_ref().map_or(0, |line_breaks| line_breaks.values),
             "interrupted": self.settling.stop.was_interrupted(),
             "stopped": self.stopped,
             "input_error": self.ended.as_ref().map(ToString::to_string),

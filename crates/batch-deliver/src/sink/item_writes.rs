@@ -8,7 +8,7 @@ use aws_batch_delivery::targets::dynamo::ItemWrite;
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
 use crate::format::{Item, Key, Purpose};
-use crate::source::{Flaw, Format, Record, Records, placeholders};
+use crate::source::{Flaw, Format, LineBreaks, Record, Records, placeholders, unused_placeholder};
 
 /// What a write does with its item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +58,10 @@ impl Format<ItemWrite> for ItemWrites {
     fn can_be_cut(&self, start: &[u8], name: &str) -> bool {
         self.items.can_be_cut(start, name)
     }
+
+    fn line_breaks(&self) -> Option<LineBreaks> {
+        self.items.line_breaks()
+    }
 }
 
 impl ItemWrites {
@@ -98,6 +102,24 @@ impl Expressions {
         let (names, values) = (used('#'), used(':'));
         self.names.retain(|placeholder, _| names.contains(placeholder));
         self.values.retain(|placeholder, _| values.contains(placeholder));
+    }
+
+    /// Updates only items that are there. Without this condition an update creates them.
+    pub(crate) fn only_existing(&mut self) {
+        let Change::Update(key, update) = &self.change else {
+            return;
+        };
+        let name = key.partition.name.clone();
+        let condition = self.condition.take();
+        let expressions = format!("{update} {}", condition.as_deref().unwrap_or_default());
+        let used: HashSet<String> = placeholders(&expressions, '#').collect();
+        let placeholder = unused_placeholder(|name| used.contains(name) || self.names.contains_key(name));
+        let exists = format!("attribute_exists({placeholder})");
+        self.condition = Some(match condition {
+            Some(condition) => format!("{exists} AND ({condition})"),
+            None => exists,
+        });
+        self.names.insert(placeholder, name);
     }
 
     /// The write of an item that was read.

@@ -42,7 +42,7 @@ pub(crate) use self::read_so_far::{Beginning, ReadSoFar};
 pub(crate) use self::reader::{Received, read};
 #[cfg(feature = "distributed")]
 pub(crate) use self::record::{DENIED, may_be_read_elsewhere};
-pub(crate) use self::record::{Flaw, Format, Record, Records};
+pub(crate) use self::record::{Flaw, Format, LineBreaks, Record, Records};
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, placeholders, read_table, unread,
     unused_placeholder,

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read};
 
+use crate::console::grouped;
+
 /// The kind of error of an input that could not be reached: another attempt may succeed.
 pub(crate) const UNREACHABLE: io::ErrorKind = io::ErrorKind::NotConnected;
 
@@ -72,6 +74,34 @@ pub(crate) trait Format<E>: Send + Sync {
     /// Whether the input with this name and these first bytes has exactly one record on each line.
     fn can_be_cut(&self, _start: &[u8], _name: &str) -> bool {
         true
+    }
+
+    /// The values with line breaks that were read so far, if there are any.
+    fn line_breaks(&self) -> Option<LineBreaks> {
+        None
+    }
+}
+
+/// Values of rows that have line breaks. A quote that is missing or left over makes such a value of several rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LineBreaks {
+    /// How many values have some.
+    pub(crate) values: u64,
+    /// The column, the input and the line of the first one.
+    pub(crate) first: (String, String, u64),
+}
+
+impl fmt::Display for LineBreaks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (column, input, line) = &self.first;
+        let values = match self.values {
+            1 => "1 value has line breaks,".to_owned(),
+            values => format!("{} values have line breaks, the first of them", grouped(values)),
+        };
+        write!(
+            f,
+            "{values} {column} in {input}:{line}: if it has rows of its own, a quote is missing there or left over"
+        )
     }
 }
 

@@ -140,7 +140,8 @@ impl<T: Target> Worker<T> {
 
     /// Prints what came of a shard.
     pub(super) fn tell(&self, name: &str, summary: &Summary) {
-        for words in std::iter::once(summary.figures()).chain(summary.throttled()) {
+        let more = summary.throttled().chain(summary.more_bad_lines());
+        for words in std::iter::once(summary.figures()).chain(more) {
             self.job.console.info(&format!("{name}: {words}"));
         }
     }

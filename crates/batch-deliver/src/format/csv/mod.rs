@@ -13,6 +13,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::WriteRequest;
+use memchr::memchr2;
 use serde_json::json;
 
 pub(crate) use self::cell::Types;
@@ -25,7 +26,7 @@ use self::scan::Cells;
 use super::items::{Item, Json, Writes, to_json};
 use super::text::is_object;
 use crate::console::Console;
-use crate::source::{Flaw, Record, Records};
+use crate::source::{Flaw, LineBreaks, Record, Records};
 
 /// Items from rows. An empty cell is left out of its item.
 pub(crate) struct CsvItems {
@@ -35,6 +36,8 @@ pub(crate) struct CsvItems {
     pub(crate) console: Console,
     /// The columns that were printed last.
     pub(crate) printed: Arc<Mutex<String>>,
+    /// The values with line breaks, if there are any.
+    pub(crate) line_breaks: Arc<Mutex<Option<LineBreaks>>>,
 }
 
 impl CsvItems {
@@ -42,6 +45,7 @@ impl CsvItems {
     pub(crate) fn open(
         &self,
         input: Box<dyn Read + Send>,
+        name: &str,
         delimiter: u8,
         line_end: u8,
     ) -> io::Result<Box<dyn Records<WriteRequest>>> {
@@ -79,6 +83,8 @@ impl CsvItems {
             json: Json::default(),
             writes: self.writes.clone(),
             keeps_text: self.keeps_text,
+            name: name.to_owned(),
+            line_breaks: Arc::clone(&self.line_breaks),
         }))
     }
 
@@ -121,6 +127,23 @@ struct Rows {
     json: Json,
     writes: Writes,
     keeps_text: bool,
+    /// The name of the input.
+    name: String,
+    line_breaks: Arc<Mutex<Option<LineBreaks>>>,
+}
+
+impl Rows {
+    /// Counts the values of these columns, which have line breaks.
+    fn add_line_breaks(&self, columns: &[usize], line: u64) {
+        let first = columns.first().and_then(|column| self.columns.iter().nth(*column));
+        let Some(column) = first else { return };
+        let mut line_breaks = self.line_breaks.lock().unwrap_or_else(PoisonError::into_inner);
+        let line_breaks = line_breaks.get_or_insert_with(|| LineBreaks {
+            values: 0,
+            first: (column.name.clone(), self.name.clone(), line),
+        });
+        line_breaks.values += columns.len() as u64;
+    }
 }
 
 /// Makes items from the cells of rows.
@@ -128,19 +151,24 @@ struct ToItem<'a> {
     columns: &'a Columns,
     null: Option<&'a [u8]>,
     json: &'a mut Json,
+    /// The columns whose values have line breaks, from 0.
+    with_line_breaks: Vec<usize>,
 }
 
 impl ToItem<'_> {
     fn item(&mut self, cells: Cells<'_>) -> Result<Item, Flaw> {
         self.columns.check(cells)?;
         let mut item = Item::with_capacity(cells.len());
-        for (column, (cell, is_quoted)) in self.columns.iter().zip(cells.iter()) {
+        for (index, (column, (cell, is_quoted))) in self.columns.iter().zip(cells.iter()).enumerate() {
             let cell = self.columns.content(cell, is_quoted);
             if cell.is_empty() || !is_quoted && self.null == Some(cell) {
                 continue;
             }
             let of_column = |reason: String| Flaw::new(format!("{}: {reason}", column.name));
             column.check_edges(cell, is_quoted).map_err(of_column)?;
+            if is_quoted && memchr2(b'\n', b'\r', cell).is_some() {
+                self.with_line_breaks.push(index);
+            }
             if let Some(value) = value(cell, column.kind, self.json).map_err(of_column)? {
                 item.insert(column.name.clone(), value);
             }
@@ -161,8 +189,10 @@ impl Records<WriteRequest> for Rows {
             columns: &self.columns,
             null: self.null.as_deref().map(str::as_bytes),
             json: &mut self.json,
+            with_line_breaks: Vec::new(),
         };
         let item = cells.and_then(|cells| to_item.item(cells));
+        let with_line_breaks = to_item.with_line_breaks;
         // Dead letters are items, because a row has no meaning without its header.
         let text = match &item {
             Ok(item) if self.keeps_text => Some(json!({ "Item": to_json(item) }).to_string().into_bytes().into()),
@@ -173,6 +203,9 @@ impl Records<WriteRequest> for Rows {
             Ok(_) => text,
             Err(_) => raw.filter(|_| self.keeps_text).map(Box::from),
         };
+        if entry.is_ok() {
+            self.add_line_breaks(&with_line_breaks, line);
+        }
         Ok(Some(Record {
             line,
             text,
@@ -205,9 +238,10 @@ mod tests {
             keeps_text: true,
             console: Console::new(false, true),
             printed: Arc::default(),
+            line_breaks: Arc::default(),
         };
         let text = io::Cursor::new(text.as_bytes().to_vec());
-        let mut rows = items.open(Box::new(text), b',', b'\n')?;
+        let mut rows = items.open(Box::new(text), "a.csv", b',', b'\n')?;
         let mut read = Vec::new();
         while let Some(Record { line, entry, .. }) = rows.next(true)? {
             let item = entry.unwrap().map(|entry| entry.put_request.unwrap().item);

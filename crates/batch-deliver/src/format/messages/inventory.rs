@@ -14,12 +14,11 @@ pub(super) fn cells(line: &str) -> Option<Vec<String>> {
     let mut cells = Vec::new();
     let mut rest = line.trim_end_matches('\r');
     loop {
-        let (cell, behind) = match rest.strip_prefix('"') {
-            Some(quoted) => within_quotes(quoted)?,
-            None => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                (rest[..end].to_owned(), &rest[end..])
-            }
+        let (cell, behind) = if let Some(quoted) = rest.strip_prefix('"') {
+            within_quotes(quoted)?
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            (rest[..end].to_owned(), &rest[end..])
         };
         cells.push(cell);
         match behind.strip_prefix(',') {
