@@ -105,6 +105,9 @@ pub(crate) struct ToUpdate {
     /// Add to numbers and sets: 'stock :more'; twice the write units, so that nothing is added twice
     #[arg(long, value_name = "ADDITIONS")]
     pub(crate) add: Option<String>,
+    /// Update only items that are there: DynamoDB creates the others
+    #[arg(long, help_heading = "Condition")]
+    pub(crate) existing: bool,
     /// With --where, do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,

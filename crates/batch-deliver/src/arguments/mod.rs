@@ -21,9 +21,13 @@ mod values;
 
 use std::env;
 use std::ffi::OsStr;
+#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
+use std::ffi::OsString;
 use std::io::{self, Write, stdout};
 use std::process;
 
+#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
+use clap::Args;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -120,6 +124,9 @@ pub(crate) enum Command {
                                 [OPTIONS] [INPUT]..."
     )]
     Put(ToPut),
+    #[cfg(not(feature = "put"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Put(NotBuilt),
     /// Writes the items of a table to a file, an object of S3 or the standard output
     #[command(override_usage = "batch-deliver export --table NAME [OPTIONS] FILE")]
     Export(ToExport),
@@ -130,6 +137,9 @@ pub(crate) enum Command {
     #[cfg(feature = "s3")]
     #[command(override_usage = "batch-deliver delete-objects --bucket BUCKET [OPTIONS] [INPUT]...")]
     DeleteObjects(ToDeleteObjects),
+    #[cfg(not(feature = "s3"))]
+    #[command(hide = true, disable_help_flag = true)]
+    DeleteObjects(NotBuilt),
     /// Compares two tables: which keys are in only one of them, and which items differ
     #[command(override_usage = "batch-deliver diff [OPTIONS] FROM TO")]
     Diff(Box<ToDiff>),
@@ -140,10 +150,16 @@ pub(crate) enum Command {
     #[cfg(feature = "distributed")]
     #[command(override_usage = "batch-deliver worker --activity ARN --table NAME [OPTIONS]")]
     Worker(Box<ToWork>),
+    #[cfg(not(feature = "distributed"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Worker(NotBuilt),
     /// Shows what is in the folder of a spool, or moves its entries to a file that load or send delivers
     #[cfg(feature = "spool")]
     #[command(override_usage = "batch-deliver spool [--to FILE [--refused | --salvage]] [OPTIONS] DIR")]
     Spool(ToSpool),
+    #[cfg(not(feature = "spool"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Spool(NotBuilt),
     /// Prints the help of the program, or of a command
     #[command(hide = true)]
     Help {
@@ -157,6 +173,14 @@ pub(crate) enum Command {
         #[arg(value_name = "COMMAND")]
         command: Option<String>,
     },
+}
+
+/// The arguments of a command that this program was built without, whatever they are.
+#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
+#[derive(Debug, Args)]
+pub(crate) struct NotBuilt {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _arguments: Vec<OsString>,
 }
 
 #[cfg(test)]

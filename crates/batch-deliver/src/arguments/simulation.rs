@@ -17,14 +17,14 @@ pub(crate) struct SimulatedContent {
     pub(crate) simulate_with: Option<Content>,
 }
 
-/// A simulated table that is read by a command that otherwise asks the table for its key.
+/// A table that is read, which may be simulated, by a command that otherwise asks it for its key.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Service")]
 pub(crate) struct SimulatedTable {
     #[command(flatten)]
     pub(crate) simulated: SimulatedContent,
-    /// The key of the simulated table, such as year:N,title:S [default: id:N for a number of items]
-    #[arg(long, value_name = "KEY", requires = "simulate_with")]
+    /// Key of the tables: year:N,title:S [default: ask them; id:N for a number of simulated items]
+    #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
 }
 

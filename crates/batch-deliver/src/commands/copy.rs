@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::estimate::{Estimate, Told};
 use super::from_table::FromTable;
+use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
 use super::site;
-use super::table::needed;
+use super::table::known_key;
 use crate::arguments::{SimulatedTable, ToCopy};
 use crate::connection::{Connection, LookupTime, words};
 use crate::format::Writes;
@@ -34,7 +35,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         to.check_profile().await?;
     }
     let source = table(&reads, &from, "--from", simulation.as_ref(), key.as_ref()).await?;
-    let key = needed(source.key())?;
+    let key = known_key(&arguments.from, &source, key.as_ref())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
         let told = Told::by(&source, &reads).await?;
@@ -57,13 +58,17 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     if let Some(target) = &target {
         check(&arguments, &source, target)?;
     }
-    let access = Access {
-        connection: to.clone(),
-        simulate: arguments.service.simulate,
-        is_dry_run: false,
-        has_journal: arguments.recovery.resume.is_some(),
+    let destination = if let Some(target) = &target {
+        target.destination(&arguments.to, &key)
+    } else {
+        let access = Access {
+            connection: to.clone(),
+            simulate: arguments.service.simulate,
+            is_dry_run: false,
+            has_journal: arguments.recovery.resume.is_some(),
+        };
+        sink::table(&arguments.to, Some(key.clone()), &access).await?.0
     };
-    let (destination, _) = sink::table(&arguments.to, Some(key.clone()), &access).await?;
     let options = PaceOptions::from(&arguments.pace).options()?;
     let settings = vec![("--if-absent", arguments.if_absent.to_string())];
     let copy = FromTable {
@@ -74,6 +79,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         claim: arguments.recovery.claim(),
         options,
         settings,
+        when_nothing_matches: mismatch(&reads, &key),
         connection: Connection::from(&arguments.service).until(arguments.pace.deadline),
         every: arguments.output.every(),
         console: &console,
@@ -107,11 +113,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
 /// Refuses tables that are the same, or whose keys differ.
 fn check(arguments: &ToCopy, source: &Existing, target: &Existing) -> Result<(), Failure> {
     let (from, to) = (&arguments.from, &arguments.to);
-    let is_same = match (source.arn(), target.arn()) {
-        (Some(source), Some(target)) => source == target,
-        _ => from == to,
-    };
-    if is_same && source.settings == target.settings {
+    if source.is_same(from, target, to) {
         return Err(Failure::WrongUse(format!(
             "{from} and {to} are the same table: a copy needs two, such as with --to-region or --to-profile"
         )));

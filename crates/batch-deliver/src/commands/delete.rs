@@ -26,12 +26,12 @@ pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
     } = arguments;
     matching.is_about_inputs()?;
     if condition.is_empty() {
-        return begin(whole(&from, true).await?, &from.common, yes).await;
+        return Box::pin(begin(whole(&from, true).await?, &from.common, yes)).await;
     }
     let job = single("delete", &from, &condition, Settings::new(), |key| {
         Ok(condition.expressions(Change::Delete(needed(key)?)))
     });
-    begin(job.await?, &from.common, yes).await
+    Box::pin(begin(job.await?, &from.common, yes)).await
 }
 
 /// Begins at once, or after the answer to a question.

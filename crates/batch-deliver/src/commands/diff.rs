@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::estimate::{Estimate, Told};
 use super::simulation::{Simulation, table};
-use super::table::needed;
+use super::table::known_key;
 use crate::arguments::{SimulatedTable, ToDiff};
 use crate::connection::can_be_renewed;
 use crate::console::{Console, counted, grouped, rate, time};
@@ -37,14 +37,7 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     }
     let first = table(&both[0], &from, "FROM", simulation.as_ref(), key.as_ref()).await?;
     let second = table(&both[1], &to, "TO", simulation.as_ref(), key.as_ref()).await?;
-    let key = needed(first.key())?;
-    let other = needed(second.key())?;
-    if key != other {
-        let [from, to] = names;
-        return Err(Failure::WrongUse(format!(
-            "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
-        )));
-    }
+    let key = common_key(names, [&first, &second], key.as_ref())?;
     if arguments.dry_run {
         return dry_run(&both, [&first, &second], arguments.price.read_price, &console).await;
     }
@@ -118,6 +111,23 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
     } else {
         Outcome::Undelivered
     })
+}
+
+/// The key of both tables, which are two.
+fn common_key([from, to]: [&str; 2], [first, second]: [&Existing; 2], given: Option<&Key>) -> Result<Key, Failure> {
+    if first.is_same(from, second, to) {
+        return Err(Failure::WrongUse(format!(
+            "{from} and {to} are the same table: a comparison needs two, such as with --to-region or --to-profile"
+        )));
+    }
+    let key = known_key(from, first, given)?;
+    let other = known_key(to, second, given)?;
+    if key == other {
+        return Ok(key);
+    }
+    Err(Failure::WrongUse(format!(
+        "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
+    )))
 }
 
 /// Says what a comparison is about.

@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::estimate::{Estimate, Told};
+use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
 use crate::arguments::{SimulatedTable, ToExport};
 use crate::connection::{Connection, can_be_renewed};
@@ -42,6 +43,10 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         .reads
         .of(&arguments.table, arguments.projection.project.as_deref());
     let reads = reads.checked()?;
+    if key.is_some() && simulation.is_none() {
+        let words = "an export needs no key: --key is for the table of --simulate-with";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
     let table = table(&reads, &connection, "--table", simulation.as_ref(), key.as_ref()).await?;
     if arguments.dry_run {
         let told = Told::by(&table, &reads).await?;
@@ -67,6 +72,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     let stop = Stop::default();
     stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
+    let when_nothing_matches = table.key().and_then(|key| mismatch(&reads, &key));
     let scan = reads.scan_from(table.client, stop.token.clone(), None);
     let export = Export {
         table: &arguments.table,
@@ -74,6 +80,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
         every: arguments.output.every(),
         console: &console,
         stop: &stop,
+        when_nothing_matches,
     };
     export.write(scan.items(), lines).await
 }
@@ -84,6 +91,7 @@ struct Export<'a> {
     every: Duration,
     console: &'a Console,
     stop: &'a Stop,
+    when_nothing_matches: Option<String>,
 }
 
 impl Export<'_> {
@@ -154,6 +162,9 @@ impl Export<'_> {
             grouped(figures.scanned),
             rate(figures.units),
         ));
+        if let Some(words) = self.when_nothing_matches.as_ref().filter(|_| written == 0) {
+            self.console.warn(words);
+        }
         if lossy > 0 {
             self.console.warn(&lossy_words(lossy));
         }

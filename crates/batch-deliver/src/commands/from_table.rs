@@ -23,6 +23,8 @@ pub(super) struct FromTable<'a> {
     pub(super) options: DeliveryOptions,
     /// What identifies the delivery, in addition to both tables and what is read.
     pub(super) settings: Settings,
+    /// What to say if nothing is read, because an expression holds for nothing.
+    pub(super) when_nothing_matches: Option<String>,
     /// The connection to the journal and the dead letters.
     pub(super) connection: Connection,
     pub(super) every: Duration,
@@ -61,6 +63,7 @@ impl FromTable<'_> {
         stop.print_warnings(self.console.clone(), can_be_renewed);
         stop.on_interrupt(self.console.clone());
         let earlier = journal.as_ref().map(|opened| opened.failures.clone());
+        let has_begun = journal.as_ref().is_some_and(Opened::has_begun);
         let read = self.scanning().read(journal, dead_letter.is_some(), &stop, entry);
         let (reading, journal) = read.map_err(|error| Failure::WrongUse(error.to_string()))?;
         let delivering = Delivering {
@@ -79,7 +82,13 @@ impl FromTable<'_> {
             resumes: self.places.resume,
             is_repeated: false,
         };
-        delivering.deliver(reading, kept).await.print(self.console)
+        let summary = delivering.deliver(reading, kept).await;
+        let ended = summary.print(self.console)?;
+        let words = self.when_nothing_matches.filter(|_| !has_begun && summary.is_empty());
+        if let Some(words) = words.filter(|_| ended == Outcome::Delivered) {
+            self.console.warn(&words);
+        }
+        Ok(ended)
     }
 
     fn scanning(&self) -> Scanning<'_> {

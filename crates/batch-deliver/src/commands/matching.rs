@@ -1,11 +1,10 @@
 //! Deletes and updates the items of a table that an expression holds for, or all of them.
 
-use std::collections::HashSet;
-
 use tokio::task;
 
 use super::estimate::{Estimate, write_units};
 use super::from_table::FromTable;
+use super::mismatch::mismatch;
 use super::question::{can_ask, question};
 use super::simulation::{Simulation, table};
 use super::site;
@@ -16,10 +15,9 @@ use crate::format::{Item, Key, Writes};
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{
-    self, Access, BatchTarget, Change, Destination, DynamoTable, Existing, Expressions, ItemWrite, PaceOptions,
-    Settings,
+    self, BatchTarget, Change, Destination, DynamoTable, Existing, Expressions, ItemWrite, PaceOptions, Settings,
 };
-use crate::source::{Flaw, TableReads, placeholders, unused_placeholder};
+use crate::source::{Flaw, TableReads};
 
 /// Deletes the items.
 pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
@@ -40,7 +38,7 @@ pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
         return items.dry_run(&matching, 1).await;
     }
     items.ask(yes).await?;
-    let (key, destination) = (items.key.clone(), items.destination().await?);
+    let (key, destination) = (items.key.clone(), items.destination());
     let delivery = items.delivery(Settings::new())?;
     let journal = delivery.journal(&destination)?;
     let Some(filter) = matching.filter else {
@@ -73,11 +71,11 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
     if from.common.dry_run {
         let change = Change::Update(items.key.clone(), expression.clone());
         let write = expressions(&condition, change, filter).complete(ItemWrite::update(Item::new(), &expression));
-        let writes = sink::item_writes(items.destination().await?)?.target;
+        let writes = sink::item_writes(items.destination())?.target;
         return items.dry_run(&matching, writes.units(&write)).await;
     }
     items.ask(yes).await?;
-    let (key, destination) = (items.key.clone(), items.destination().await?);
+    let (key, destination) = (items.key.clone(), items.destination());
     let mut settings = vec![("update", expression.clone())];
     settings.extend(condition.settings().into_iter().map(|(option, given)| match option {
         // Those of the filter are known by their own names.
@@ -108,22 +106,13 @@ pub(super) fn written(
 /// An expression such as `attribute_not_exists(seen)` holds for an item that is gone as well, which an update would create.
 fn expressions(condition: &Condition, change: Change, filter: String) -> Expressions {
     let mut expressions = condition.expressions(change);
-    let (used, of_key) = match &expressions.change {
-        Change::Update(key, update) => (format!("{update} {filter}"), key.attributes().next()),
-        Change::Put | Change::Delete(_) => (filter.clone(), None),
+    let used = match &expressions.change {
+        Change::Update(_, update) => format!("{update} {filter}"),
+        Change::Put | Change::Delete(_) => filter.clone(),
     };
-    let of_key = of_key.map(|attribute| attribute.name.clone());
     expressions.keep(&used);
-    expressions.condition = Some(match of_key {
-        Some(name) => {
-            let used: HashSet<String> = placeholders(&used, '#').collect();
-            let placeholder = unused_placeholder(|name| used.contains(name));
-            let condition = format!("attribute_exists({placeholder}) AND ({filter})");
-            expressions.names.insert(placeholder, name);
-            condition
-        }
-        None => filter,
-    });
+    expressions.condition = Some(filter);
+    expressions.only_existing();
     expressions
 }
 
@@ -222,6 +211,11 @@ impl<'a> Items<'a> {
     /// the average of the table is known.
     async fn dry_run(&self, matching: &Matching, units_of_write: usize) -> Result<Outcome, Failure> {
         let (items, units) = self.counted().await?;
+        if items == 0
+            && let Some(words) = mismatch(&self.reads, &self.key)
+        {
+            self.console.warn(&words);
+        }
         let estimate = Estimate {
             words: format!(
                 "{} of {}, counted with {} read units",
@@ -243,17 +237,8 @@ impl<'a> Items<'a> {
         estimate.print(&self.console, self.verb.nothing())
     }
 
-    async fn destination(&self) -> Result<Destination<DynamoTable>, Failure> {
-        if let Some(destination) = self.table.simulated_destination(&self.reads.table, &self.key) {
-            return Ok(destination);
-        }
-        let access = Access {
-            connection: self.common.connection(),
-            simulate: None,
-            is_dry_run: false,
-            has_journal: self.common.recovery.resume.is_some(),
-        };
-        Ok(sink::table(&self.reads.table, Some(self.key.clone()), &access).await?.0)
+    fn destination(&self) -> Destination<DynamoTable> {
+        self.table.destination(&self.reads.table, &self.key)
     }
 
     fn delivery(&self, settings: Settings) -> Result<FromTable<'_>, Failure> {
@@ -268,6 +253,7 @@ impl<'a> Items<'a> {
             // A deadline begins after the answer.
             options: PaceOptions::from(&self.common.pace).options()?,
             settings,
+            when_nothing_matches: mismatch(&self.reads, &self.key),
             connection: self.common.connection(),
             every: self.common.output.every(),
             console: &self.console,

@@ -14,6 +14,7 @@ mod hidden_messages;
 mod load;
 mod manual;
 mod matching;
+mod mismatch;
 mod move_messages;
 mod plan;
 #[cfg(feature = "put")]
@@ -47,6 +48,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Drain(drain) => Box::pin(drain::run(drain)).await,
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,
+        #[cfg(not(feature = "put"))]
+        Command::Put(_) => Err(not_built("put", "put")),
+        #[cfg(not(feature = "s3"))]
+        Command::DeleteObjects(_) => Err(not_built("delete-objects", "s3")),
+        #[cfg(not(feature = "distributed"))]
+        Command::Worker(_) => Err(not_built("worker", "distributed")),
+        #[cfg(not(feature = "spool"))]
+        Command::Spool(_) => Err(not_built("spool", "spool")),
         Command::Export(export) => Box::pin(export::run(export)).await,
         Command::Copy(copy) => Box::pin(copy::run(*copy)).await,
         Command::Diff(diff) => Box::pin(diff::run(*diff)).await,
@@ -59,4 +68,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command } => manual::page(command.as_deref()),
     }
+}
+
+#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
+fn not_built(command: &str, feature: &str) -> Failure {
+    Failure::WrongUse(format!(
+        "this program was built without {command}: build it with --features {feature}"
+    ))
 }

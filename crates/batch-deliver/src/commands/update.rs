@@ -18,10 +18,20 @@ pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
     }
     arguments.matching.is_about_inputs()?;
     let expression = arguments.expression();
-    let ToUpdate { from, condition, .. } = arguments;
-    let settings = vec![("update", expression.clone())];
+    let ToUpdate {
+        from,
+        condition,
+        existing,
+        ..
+    } = arguments;
+    let mut settings = vec![("update", expression.clone())];
+    settings.extend(existing.then(|| ("--existing", existing.to_string())));
     let job = single("update", &from, &condition, settings, |key| {
-        Ok(condition.expressions(Change::Update(needed(key)?, expression)))
+        let mut expressions = condition.expressions(Change::Update(needed(key)?, expression));
+        if existing {
+            expressions.only_existing();
+        }
+        Ok(expressions)
     });
     deliver(job.await?, &from.common).await
 }

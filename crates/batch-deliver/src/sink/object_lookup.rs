@@ -10,6 +10,7 @@ use crate::outcome::Failure;
 /// HTTP statuses.
 const FORBIDDEN: u16 = 403;
 const NOT_FOUND: u16 = 404;
+const METHOD_NOT_ALLOWED: u16 = 405;
 
 /// Looks up objects of a bucket.
 #[derive(Debug, Clone)]
@@ -45,13 +46,32 @@ impl ObjectLookup {
             match error.raw_response().map(|answer| answer.status().as_u16()) {
                 Some(NOT_FOUND) => looked_up.absent += 1,
                 // A version that is a delete marker is there, and has no content.
-                Some(405) => looked_up.present += 1,
+                Some(METHOD_NOT_ALLOWED) => looked_up.present += 1,
                 Some(FORBIDDEN) => {
-                    looked_up.unknown = Some("s3:GetObject or s3:ListBucket is not permitted".to_owned())
+                    looked_up.unknown = Some("s3:GetObject or s3:ListBucket is not permitted".to_owned());
                 }
                 _ => looked_up.unknown = Some(words(&error)),
             }
         }
+        if looked_up.present == 0 && looked_up.absent > 0 {
+            self.check_bucket().await?;
+        }
         Ok(looked_up)
+    }
+
+    /// Refuses a bucket that does not exist, which the answers about its objects do not tell from objects that do not.
+    async fn check_bucket(&self) -> Result<(), Failure> {
+        let head = self.client.head_bucket().bucket(&self.bucket).send();
+        let head = self.time.wait(&format!("the bucket {}", self.bucket), head).await?;
+        let status = head
+            .err()
+            .and_then(|error| Some(error.raw_response()?.status().as_u16()));
+        if status == Some(NOT_FOUND) {
+            return Err(Failure::WrongUse(format!(
+                "there is no bucket {}: check --bucket, --region and --profile",
+                self.bucket
+            )));
+        }
+        Ok(())
     }
 }

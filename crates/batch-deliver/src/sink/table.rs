@@ -1,19 +1,24 @@
 //! A table of DynamoDB.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
+use aws_batch_delivery::targets::BatchTarget;
 use aws_batch_delivery::targets::dynamo::{DynamoTable, DynamoWrites, ItemWrite, item_size};
 use aws_batch_simulator::Simulator;
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-use aws_sdk_dynamodb::types::{TableDescription, WriteRequest};
+use aws_sdk_dynamodb::types::{TableDescription, TableStatus, WriteRequest};
+use tokio::time::sleep;
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::recognized::{ACCOUNT, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, of_source};
 use super::simulated::Simulated;
 use crate::connection::{self, AnswerLimit, Connection, LookupTime, Site, account_of_arn, region_of_arn, settings};
+use crate::console;
 use crate::format::Key;
 use crate::outcome::Failure;
 
@@ -29,22 +34,36 @@ const SERVICE: &str = "DynamoDB";
 /// The option that names a table, where there is but one.
 const OPTION: &str = "--table";
 
+/// The interval at which a table is looked at that is being created.
+const EVERY: Duration = Duration::from_secs(1);
+
 /// The table with this name or ARN, and its key: as given, or as the table says. `None` if it may not be asked.
 pub(crate) async fn table(
     name: &str,
     key: Option<Key>,
     access: &Access,
 ) -> Result<(Destination<DynamoTable>, Option<Key>), Failure> {
+    let is_given = key.is_some();
     let Reached {
         client,
         key,
         settings,
         simulated,
         site,
-    } = reached(name, key, access).await?;
+    } = Box::pin(reached(name, key, access)).await?;
+    // A table that has told its key is asked by the target as well, for its indexes and its throughput.
+    let target = target(client, name, key.as_ref().filter(|_| is_given));
+    if access.is_dry_run && !is_given {
+        let what = format!("the table {name}");
+        access
+            .connection
+            .lookup_time
+            .wait(&what, Box::pin(target.prepare()))
+            .await?;
+    }
     let destination = Destination {
         name: name.to_owned(),
-        target: target(client, name, key.as_ref()),
+        target,
         measure,
         unit: UNIT,
         settings,
@@ -184,17 +203,42 @@ impl Existing {
         self.description.as_ref().and_then(Key::of_table)
     }
 
-    /// The same table as a destination, if a simulator has it.
-    pub(crate) fn simulated_destination(&self, name: &str, key: &Key) -> Option<Destination<DynamoTable>> {
-        Some(Destination {
+    /// The same table as a destination. It is asked for its indexes and its throughput if it may be described; otherwise this is its
+    /// key.
+    pub(crate) fn destination(&self, name: &str, key: &Key) -> Destination<DynamoTable> {
+        let given = self.description.is_none().then_some(key);
+        Destination {
             name: name.to_owned(),
-            target: target(self.client.clone(), name, Some(key)),
+            target: target(self.client.clone(), name, given),
             measure,
             unit: UNIT,
-            settings: self.settings.clone(),
-            site: None,
-            simulated: Some(Arc::clone(self.simulated.as_ref()?)),
-        })
+            settings: self.as_target(key),
+            site: self.site.clone(),
+            simulated: self.simulated.clone(),
+        }
+    }
+
+    /// What identifies it as the table that is written to, and its service.
+    fn as_target(&self, key: &Key) -> Settings {
+        let mut settings = self.settings.clone();
+        settings.push(("key", key.to_string()));
+        // Each run simulates a table of its own.
+        if self.simulated.is_none() {
+            settings.extend(identity(self.description.as_ref(), [TABLE_ARN, TABLE_ID]));
+            let account = self.arn().and_then(account_of_arn);
+            settings.extend(account.map(|account| (ACCOUNT, account.to_owned())));
+        }
+        settings
+    }
+
+    /// Whether both are one table.
+    pub(crate) fn is_same(&self, name: &str, other: &Self, other_name: &str) -> bool {
+        let is_same = match (self.arn(), other.arn()) {
+            (Some(arn), Some(other)) => arn == other,
+            _ => name == other_name,
+        };
+        // Emulators have the same ARNs, and each simulated table is another one.
+        is_same && self.settings == other.settings && self.simulated.is_none()
     }
 
     pub(crate) fn arn(&self) -> Option<&str> {
@@ -260,10 +304,28 @@ async fn description(
     time: LookupTime,
 ) -> Result<Option<TableDescription>, Failure> {
     let what = format!("the table {table}");
-    let ask = client.describe_table().table_name(table).send();
-    let error = match time.wait(&what, ask).await? {
-        Ok(answer) => return Ok(answer.table),
-        Err(error) => error,
+    let is_creating = AtomicBool::new(false);
+    let asked = time.wait(&what, async {
+        loop {
+            let answer = client.describe_table().table_name(table).send().await;
+            let described = answer.as_ref().ok().and_then(|answer| answer.table());
+            if described.and_then(TableDescription::table_status) != Some(&TableStatus::Creating) {
+                return answer;
+            }
+            // Until it is there, writes are answered as if there were no such table.
+            if !is_creating.swap(true, Relaxed) {
+                console::print(&format!("{what} is being created: waiting for it"));
+            }
+            sleep(EVERY).await;
+        }
+    });
+    let error = match asked.await {
+        Err(_) if is_creating.load(Relaxed) => {
+            return Err(Failure::Failed(format!("{what} is still being created after {time}")));
+        }
+        Err(failure) => return Err(failure),
+        Ok(Ok(answer)) => return not_deleted(answer.table, &what),
+        Ok(Err(error)) => error,
     };
     match error.code() {
         Some(code) if NOT_PERMITTED.contains(&code) => Ok(None),
@@ -271,6 +333,14 @@ async fn description(
             "there is no table {table} in this account and region: check {option}, --region and --profile"
         ))),
         _ => Err(not_looked_up(&what, error)),
+    }
+}
+
+/// The description, unless the table is about to be gone.
+fn not_deleted(described: Option<TableDescription>, what: &str) -> Result<Option<TableDescription>, Failure> {
+    match described.as_ref().and_then(TableDescription::table_status) {
+        Some(TableStatus::Deleting) => Err(Failure::WrongUse(format!("{what} is being deleted"))),
+        _ => Ok(described),
     }
 }
 

@@ -289,6 +289,9 @@ pub(crate) fn unused_placeholder(is_used: impl Fn(&str) -> bool) -> String {
     }
 }
 
+/// The code of an answer about a table that is not there. Commands look a table up before they read it.
+const NOT_THERE: &str = "ResourceNotFoundException";
+
 /// Whether another attempt to read the items, or one from another machine, may succeed.
 pub(crate) fn is_unreachable(error: &ScanError) -> bool {
     !error.cause.is_permanent()
@@ -301,7 +304,13 @@ pub(crate) fn unread(error: &ScanError) -> String {
         _ => None,
     };
     let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-    format!("{}{message}", error.cause)
+    let is_gone = matches!(&error.cause, Cause::Refused(fault) | Cause::Stopped(fault) if fault.code() == NOT_THERE);
+    let gone = if is_gone {
+        ". It has been deleted since it was looked up"
+    } else {
+        ""
+    };
+    format!("{}{message}{gone}", error.cause)
 }
 
 #[cfg(test)]

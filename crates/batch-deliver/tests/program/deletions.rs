@@ -157,7 +157,8 @@ fn a_list_in_another_shape_ends_with_an_error_and_no_call() {
 
 #[test]
 fn keys_of_which_none_exists_are_not_deleted_unless_that_is_said() {
-    let unknown: String = (0..40).map(|number| format!("logs/2026/{number}\n")).collect();
+    let unknown = (0..40).map(|number| format!("logs/2026/{number}\n"));
+    let unknown = unknown.collect::<Vec<_>>().concat();
     let (service, run) = deleted(&unknown, "");
     run.expect(2, "none of the first 20 keys exists in logs, so nothing was deleted")
         .expect(2, "begin with the name of the bucket")
@@ -240,6 +241,15 @@ fn a_run_that_was_refused_is_refused_again_with_its_journal() {
 }
 
 #[test]
+fn a_bucket_that_does_not_exist_is_told_from_keys_that_do_not() {
+    let address = serve(|_| Some(Response(404, String::new(), Vec::new())));
+    let folder = Folder::new();
+    folder.write("keys.txt", keys(5));
+    let delete = format!("delete-objects --s3-region us-east-1 --endpoint-url http://{address} --bucket logs keys.txt");
+    folder.run(&delete).expect(2, "there is no bucket logs");
+}
+
+#[test]
 fn without_permission_to_look_keys_up_that_is_said_once_and_they_are_deleted() {
     let address = serve(|request| {
         let body = String::from_utf8_lossy(&request.body);
@@ -247,7 +257,8 @@ fn without_permission_to_look_keys_up_that_is_said_once_and_they_are_deleted() {
             .split("<Key>")
             .skip(1)
             .filter_map(|rest| rest.split("</Key>").next());
-        let deleted: String = keys.map(|key| format!("<Deleted><Key>{key}</Key></Deleted>")).collect();
+        let deleted = keys.map(|key| format!("<Deleted><Key>{key}</Key></Deleted>"));
+        let deleted = deleted.collect::<Vec<_>>().concat();
         Some(match request.method.as_str() {
             "HEAD" => Response(403, String::new(), Vec::new()),
             _ => Response(

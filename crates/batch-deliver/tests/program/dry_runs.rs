@@ -53,7 +53,8 @@ fn an_export_and_a_comparison_read_alone() {
         .expect(0, "items has about 1,000 items, ")
         .expect(0, "6 read units for $0.60; nothing was exported");
     assert!(!folder.path("out.jsonl").exists());
-    let diff = "diff items items --dry-run --json --read-price 100000";
+    run(&folder, &served, "load --table copy items.jsonl").expect(0, "1,000 delivered");
+    let diff = "diff items copy --dry-run --json --read-price 100000";
     let compared = run(&folder, &served, diff);
     compared.expect(0, "6 read units for $0.60; nothing was compared");
     assert_eq!(compared.report()["items"], 2_000);

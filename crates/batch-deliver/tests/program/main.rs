@@ -3,6 +3,7 @@
 mod accounts;
 #[cfg(all(unix, feature = "distributed"))]
 mod activity;
+mod ambiguous;
 #[cfg(feature = "s3")]
 mod bucket;
 mod cases;
@@ -58,6 +59,7 @@ mod simulated;
 #[cfg(feature = "spool")]
 mod spool;
 mod summary;
+mod tables;
 mod trouble;
 mod values;
 #[cfg(all(unix, feature = "distributed"))]

@@ -108,7 +108,10 @@ fn what_cannot_be_simulated_is_refused_with_what_to_do() {
             "delete --table films --key id:N --simulate 10 --simulate-with 10 -",
             "--simulate-with is for --all",
         ),
-        ("export --table films --key id:N -", "--simulate-with <N|FILE>"),
+        (
+            "export --table films --key id:N -",
+            "--key is for the table of --simulate-with",
+        ),
         (
             "redrive --queue a --simulate 10",
             "a simulated queue has no dead letters of another one: leave out --simulate, or try move --simulate",
@@ -140,4 +143,16 @@ fn what_cannot_be_simulated_is_refused_with_what_to_do() {
     ] {
         run(&folder, arguments).expect(2, words);
     }
+}
+
+#[test]
+fn a_small_capacity_is_used_up() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..200));
+    let load = "load --simulate 50 --table items --key id:N --json a.jsonl";
+    let run = folder.run(load);
+    run.expect(0, "200 delivered");
+    let seconds = run.report()["report"]["elapsed_seconds"].as_f64().unwrap();
+    // 25 at once, and then 50 a second.
+    assert!(seconds < 1.7 * 175.0 / 50.0, "{seconds} s");
 }

@@ -14,6 +14,7 @@ fn lines(folder: &Folder, name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// With the key, the table is not asked for its indexes.
 #[test]
 fn the_service_says_why_it_refused_an_entry() {
     const WORDS: &str = "The AttributeValue for a key attribute cannot contain an empty string value. IndexName: by_email, IndexKey: email";
@@ -25,7 +26,7 @@ fn the_service_says_why_it_refused_an_entry() {
         "{\"id\":\"0\",\"email\":\"a\"}\n{\"id\":\"1\",\"email\":\"\"}\n{\"id\":\"2\",\"email\":null}\n",
     );
     folder
-        .run(&format!("load --table items {} --dead-letter dead a.jsonl", served.arguments()))
+        .run(&format!("load --table items --key id:S {} --dead-letter dead a.jsonl", served.arguments()))
         .expect(1, &format!("a.jsonl:2: refused: ValidationException: One or more parameter values are not valid. A value specified for a secondary index key is not supported. {WORDS}"))
         .expect(1, "a.jsonl:3: refused: ValidationException: One or more parameter values were invalid: Type mismatch for Index Key email");
     let mut causes = lines(&folder, "dead.causes.jsonl");
@@ -34,7 +35,10 @@ fn the_service_says_why_it_refused_an_entry() {
     assert_eq!(causes[0]["code"], "ValidationException");
     assert!(causes[0]["message"].as_str().unwrap().ends_with(WORDS), "{causes:?}");
     let report = folder
-        .run(&format!("load --json --table items {} a.jsonl", served.arguments()))
+        .run(&format!(
+            "load --json --table items --key id:S {} a.jsonl",
+            served.arguments()
+        ))
         .report();
     assert_eq!(report["causes"].as_array().unwrap().len(), 2);
     assert!(report["causes"].to_string().contains("IndexKey: email"), "{report}");
