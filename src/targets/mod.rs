@@ -54,16 +54,16 @@ mod whole_body;
 
 pub use self::target::Limits;
 pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
+#[cfg(feature = "aws")]
+pub use answer_limit::AnswerLimit;
 #[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
 pub(crate) use classify::of_named_resources;
 #[cfg(feature = "aws")]
-pub use answer_limit::AnswerLimit;
-#[cfg(feature = "aws")]
 pub use classify::{classify, classify_entry};
 pub(crate) use erased::{ErasedTarget, Wanted};
-pub use identity::Identity;
 #[cfg(feature = "spool")]
 pub(crate) use identity::Doubts;
+pub use identity::Identity;
 pub use lane::Lane;
 pub use lookup::{Lookup, LookupError};
 pub use target::BatchTarget;

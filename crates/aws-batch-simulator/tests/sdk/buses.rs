@@ -172,7 +172,9 @@ async fn an_event_of_a_service_of_aws_fails_alone() {
     let bus = simulator.event_bus("orders", EventBusOptions::default());
     let client = simulator.eventbridge_client();
     let of = |source: &str| event("orders").source(source).build();
-    let output = put(&client, vec![of("aws.s3"), of("aws"), of("awsome.shop")]).await.unwrap();
+    let output = put(&client, vec![of("aws.s3"), of("aws"), of("awsome.shop")])
+        .await
+        .unwrap();
     assert_eq!(codes(&output), ["NotAuthorizedForSourceException", "", ""]);
     assert_eq!(bus.events().len(), 2);
 }

@@ -413,7 +413,10 @@ async fn a_message_of_a_fifo_queue_has_the_delay_of_the_queue_with_a_delay_of_ze
     let options = QueueOptions::default().delay(Duration::from_secs(5));
     let queue = simulator.queue("orders.fifo", options);
     let sqs = simulator.sqs_client();
-    let message = entry("a").message_body("1").message_group_id("g").message_deduplication_id("d");
+    let message = entry("a")
+        .message_body("1")
+        .message_group_id("g")
+        .message_deduplication_id("d");
     let message = message.delay_seconds(0).build().unwrap();
     send(&sqs, queue.url(), vec![message]).await.unwrap();
     let receive = || sqs.receive_message().queue_url(queue.url()).send();
@@ -435,7 +438,10 @@ async fn a_star_asks_for_all_attributes_of_a_message_as_all_does() {
         let message = entry("a").message_body("1").message_attributes("a.b", attribute());
         let message = message.message_attributes("c", attribute()).build().unwrap();
         send(&sqs, queue.url(), vec![message]).await.unwrap();
-        let received = sqs.receive_message().queue_url(queue.url()).message_attribute_names(name);
+        let received = sqs
+            .receive_message()
+            .queue_url(queue.url())
+            .message_attribute_names(name);
         let received = received.send().await.unwrap();
         let attributes = received.messages()[0].message_attributes();
         assert_eq!(attributes.map_or(0, std::collections::HashMap::len), count, "{name}");

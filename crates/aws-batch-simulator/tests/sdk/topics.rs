@@ -222,11 +222,20 @@ async fn a_call_is_refused_for_a_broken_structure_an_empty_subject_or_a_topic_el
         (elsewhere, message("a", "text"), "Invalid parameter: TopicArn"),
         ("orders".to_owned(), message("a", "text"), "at least 6 elements, not 1"),
     ] {
-        let error = publish(&client, arn, vec![message("b", "text"), entry]).await.unwrap_err();
+        let error = publish(&client, arn, vec![message("b", "text"), entry])
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), Some("InvalidParameter"), "{part}");
         assert!(error.message().unwrap().contains(part), "{error:?}");
     }
     assert!(topic.messages().is_empty());
     let good = structured(r#"{"default": "text"}"#);
-    assert_eq!(publish(&client, topic.arn(), vec![good]).await.unwrap().successful().len(), 1);
+    assert_eq!(
+        publish(&client, topic.arn(), vec![good])
+            .await
+            .unwrap()
+            .successful()
+            .len(),
+        1
+    );
 }

@@ -18,12 +18,7 @@ pub(crate) struct Site {
 
 impl Site {
     /// Of what this service has, in this account if it is known.
-    pub(super) fn new(
-        config: &SdkConfig,
-        given: Option<&str>,
-        service: &'static str,
-        account: Option<&str>,
-    ) -> Self {
+    pub(super) fn new(config: &SdkConfig, given: Option<&str>, service: &'static str, account: Option<&str>) -> Self {
         Self {
             config: config.clone(),
             service,
