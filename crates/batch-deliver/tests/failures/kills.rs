@@ -56,11 +56,9 @@ fn told(report: &Value) -> (u64, u64) {
 
 /// The report that a run has written, if it was not killed before.
 fn report(run: &Run) -> Option<Value> {
-    let events = run
-        .stdout
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    events.last().filter(|event| event["event"] == "report")
+    let mut lines = run.stdout.lines().rev();
+    let last = lines.find_map(|line| serde_json::from_str::<Value>(line).ok());
+    last.filter(|event| event["event"] == "report")
 }
 
 /// What became of one load.

@@ -298,7 +298,7 @@ fn a_journal_that_is_damaged_or_of_an_older_version_is_refused() {
     let (folder, load) = loaded(&served, "");
     let load = format!("{load} {}", served.arguments());
     let text = fs::read(folder.path("state")).unwrap();
-    let digit = text.iter().position(|byte| byte.is_ascii_digit()).unwrap();
+    let digit = text.iter().position(u8::is_ascii_digit).unwrap();
     for at in [digit, text.len() / 2, text.len() - 3] {
         let mut damaged = text.clone();
         damaged[at] ^= 0x40;

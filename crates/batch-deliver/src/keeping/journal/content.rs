@@ -180,7 +180,9 @@ fn parsed(text: &str) -> Result<(Parsed, Option<usize>), Unreadable> {
                 (parsed.stopped, parsed.has_ended) = (None, false);
             }
             Line::Failed(failed) => {
-                failed.iter().for_each(|failed| parsed.kept.fail(failed));
+                for one in &failed {
+                    parsed.kept.fail(one);
+                }
                 (parsed.stopped, parsed.has_ended) = (None, false);
             }
             Line::Failures(failures) => parsed.kept.failures = failures,

@@ -67,7 +67,9 @@ impl JournalFile {
             lines.push(Line::Read(read));
         }
         if !failed.is_empty() {
-            failed.iter().for_each(|failed| self.kept.fail(failed));
+            for one in &failed {
+                self.kept.fail(one);
+            }
             lines.push(Line::Failed(failed));
         }
         if settled.len() > 0 {

@@ -30,7 +30,7 @@ pub(crate) struct State {
 
 #[derive(Debug)]
 pub(super) enum JournalStorage {
-    File(JournalFile),
+    File(Box<JournalFile>),
     #[cfg(feature = "s3")]
     Object(Box<JournalObject>),
 }
@@ -47,7 +47,7 @@ impl State {
         let (storage, found) = match location {
             Location::File(path) => {
                 let (file, found) = JournalFile::open(path, identity, claim, console)?;
-                (JournalStorage::File(file), found)
+                (JournalStorage::File(Box::new(file)), found)
             }
             #[cfg(feature = "s3")]
             Location::Object { .. } => {

@@ -54,7 +54,7 @@ impl Journal {
         let read = read_so_far.clone();
         let mut journal = Self::of_writer(most, cancellation, read_so_far, move |receiver, ending| {
             Ok(match state.storage {
-                JournalStorage::File(file) => Written::File(write(file, receiver, &read, ending)?),
+                JournalStorage::File(file) => Written::File(write(*file, receiver, &read, ending)?),
                 #[cfg(feature = "s3")]
                 JournalStorage::Object(object) => Written::Object(Box::new(put(*object, receiver, &read, ending)?)),
             })

@@ -154,7 +154,9 @@ pub(super) fn keep(
         if until > written || is_shown || !is_open {
             let (place, items) = position(until)?;
             let behind = failed.split_off(&items);
-            failed.values().for_each(|one| state.fail(one));
+            for one in failed.values() {
+                state.fail(one);
+            }
             failed = behind;
             state.write(place, items - before)?;
             (written, before) = (until, items);
