@@ -55,22 +55,7 @@ pub(crate) struct Job<T: Target> {
     pub(crate) console: Console,
 }
 
-/// One delivery of a job: its inputs, and what is kept of it.
-pub(crate) struct Round {
-    pub(crate) inputs: Vec<Input>,
-    /// The records that earlier runs have settled.
-    pub(crate) settled: SettledRecords,
-    pub(crate) kept: Kept,
-}
-
 impl<T: Target> Job<T> {
-    /// Delivers the records that are not settled.
-    pub(crate) async fn deliver(&self, round: Round) -> Summary {
-        let Round { inputs, settled, kept } = round;
-        let reading = self.read(inputs, settled, kept.journal.as_ref());
-        self.deliver_records(reading, kept).await
-    }
-
     /// Reads the records that are not settled, with checksums if there is a journal.
     pub(crate) fn read(
         &self,
@@ -95,7 +80,7 @@ impl<T: Target> Job<T> {
     }
 
     /// Delivers the records.
-    pub(crate) async fn deliver_records(&self, reading: Reading<T::Entry>, kept: Kept) -> Summary {
+    pub(crate) async fn deliver(&self, reading: Reading<T::Entry>, kept: Kept) -> Summary {
         let delivering = Delivering {
             destination: &self.destination,
             keep_going: self.keep_going,

@@ -107,7 +107,7 @@ pub(super) async fn deliver_after<T: Target>(
         resumes: places.resume,
         is_repeated: false,
     };
-    let summary = job.deliver_records(reading, kept).await;
+    let summary = job.deliver(reading, kept).await;
     let summary = Summary {
         is_decoded: common.encoding.is_some(),
         line_breaks: job.format.line_breaks(),

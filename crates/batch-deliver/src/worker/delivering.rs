@@ -13,7 +13,7 @@ use super::plan::{InputVersion, Planned};
 use super::shard_result::{CHECKPOINT, DEAD_LETTERS, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
-use crate::job::{Job, Kept, Round};
+use crate::job::{Job, Kept};
 use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
@@ -82,6 +82,7 @@ impl<T: Target> Worker<T> {
         let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
         let (journal, settled, earlier) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = settled.len();
+        let reading = self.job.read(inputs, settled, journal.as_ref());
         let kept = Kept {
             options,
             journal,
@@ -92,8 +93,7 @@ impl<T: Target> Worker<T> {
             resumes: None,
             is_repeated: true,
         };
-        let round = Round { inputs, settled, kept };
-        let summary = self.job.deliver(round).await;
+        let summary = self.job.deliver(reading, kept).await;
         self.tell(&name, &summary);
         let answer = ShardResult::of(shard, settled_before, &summary);
         if matches!(answer, ShardResult::Delivered(_)) {
