@@ -40,13 +40,15 @@ impl Delivery<SqsQueue> {
 }
 
 impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
-    /// The message group of each message. In a FIFO queue messages of one group arrive in the order of the input, and each
-    /// needs a group; in a standard queue it makes the queue fair.
+    /// The message group of each message. In a FIFO queue each needs a group, and messages of one group arrive in the order of the
+    /// input, if the target has a [`strict_order`](SqsQueue::strict_order); without it a message may pass one that SQS has failed in
+    /// their call. In a standard queue the group makes the queue fair.
     ///
     /// ```no_run
     /// # async fn example(client: aws_sdk_sqs::Client, queue_url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     /// # use aws_batch_delivery::Delivery;
-    /// let lines = Delivery::to_sqs(client, queue_url).texts().group(|line: &String| line[..2].to_owned());
+    /// let queue = Delivery::to_sqs(client, queue_url).map_target(|queue| queue.strict_order());
+    /// let lines = queue.texts().group(|line: &String| line[..2].to_owned());
     /// # Ok(())
     /// # }
     /// ```

@@ -32,6 +32,10 @@ const WINDOW: usize = 1_000;
 ///     let received = received?;
 ///     if handle(received.message.body().unwrap_or_default()).await {
 ///         received.ticket.settle();
+///     } else {
+///         // Each receive counts for the redrive policy of the queue, so the delay grows: 2 s, 4 s, 8 s, ...
+///         let delay = std::time::Duration::from_secs(1 << received.receive_count().min(9));
+///         received.ticket.release_after(delay);
 ///     }
 /// }
 /// # Ok(())
@@ -39,8 +43,9 @@ const WINDOW: usize = 1_000;
 /// ```
 ///
 /// As the input of a delivery the ticket travels with the entry:
-/// `Delivery::try_map_entries(|received: &Received| …)`, `on_delivered(|_, received, _| received.ticket.settle())`. An entry that is
-/// handed back releases its message when it is dropped.
+/// `Delivery::try_map_entries(|received: &Received| …)`, `on_delivered(|_, received, _| received.ticket.settle())` and
+/// `on_undelivered(|undelivered| …)`, which releases or sets aside what is handed back. Without the last one, the delivery keeps it and its
+/// ticket until it ends.
 ///
 /// # What it promises
 /// - **No message is lost.** A message is deleted only after its ticket was [settled](super::Ticket::settle). Whatever ends before
@@ -51,14 +56,21 @@ const WINDOW: usize = 1_000;
 ///   as expired, and others may have received it as well.
 /// - **Messages come at least once.** After a kill those come again whose deletion was not accepted, at most the [window](Self::window),
 ///   as soon as their [visibility timeout](Self::visibility_timeout) is over.
-/// - **A released message is visible at once.** When the stream is dropped, the messages that it has received and not handed out are
+/// - **A receive is used up only by a hand-over**, as far as SQS allows it. A queue whose redrive policy has a `maxReceiveCount` moves a
+///   message to its dead letters that was received as often, also if no handler has seen it. So few messages are received in advance:
+///   those that are settled in two seconds at the present rate. While messages have used up more than half of their receives, and always if
+///   `maxReceiveCount` is 1, as many as are asked for. The queue is asked for the policy with `GetQueueAttributes` at the start and once an
+///   hour; without the permission it counts as one that has none, except that a FIFO group waits for a message that has become a dead letter.
+///   A kill, and a stop in the middle of a call, uses up a receive of each message in flight.
+/// - **A released message is visible at once**, or after [a delay](super::Ticket::release_after). When the stream is dropped, the messages that it has received and not handed out are
 ///   released, and those of calls in flight as soon as they arrive.
-/// - **The order of a FIFO group is kept.** A message is handed out when the one before it in its group was settled. When it is
-///   released, so are the later ones, and all of them come again in their order. Therefore a group has one message underway at a
+/// - **The order of a FIFO group is kept.** A message is handed out when the one before it in its group was settled. When that is
+///   released, the later ones wait, hidden, until it comes again; if it was its last receive, they go on; and if another receiver has
+///   got it, they are released one visibility timeout after it became visible. Therefore a group has one message underway at a
 ///   time: many groups are as fast as a standard queue, and a single group as fast as the round trip of its consumer.
 ///
 /// # Default
-/// - long polling: a call waits up to 20 s for messages, and receives up to ten
+/// - long polling: a call waits up to 20 s for messages, and receives up to ten. The timeouts of the client are that much longer for it
 /// - one call at a time as long as the queue is empty, and up to [`concurrency`](DeliveryOptions::concurrency), 16, as long as it is not
 /// - a visibility timeout of 60 s, renewed
 /// - at most 1,000 messages are held
@@ -177,7 +189,11 @@ impl Receive {
     /// before was deleted, released or set aside. Default: never.
     ///
     /// Messages that other consumers have in flight are not waited for, nor those that a killed process had. Those of a call whose
-    /// answer was lost are.
+    /// answer was lost are, and those that were released with a delay.
+    ///
+    /// A message that is handed out is waited for as long as anything changes, and for
+    /// [`give_up_after`](DeliveryOptions::give_up_after) of the [options](Self::options), 15 minutes, after that; its ticket stays good. So a
+    /// delivery ends that keeps what it has not delivered. After 5 minutes there is a [warning](crate::events::UNSETTLED).
     #[must_use]
     pub fn until_empty_for(mut self, time: Duration) -> Self {
         self.bounds.idle = Some(time);

@@ -81,6 +81,9 @@ impl Ticket {
     /// The message stays hidden until the stream has ended, and becomes visible then: it is not received again by this receiver. So do
     /// the later messages of its group; no other one of the group is received until then. If the process is killed before, it becomes
     /// visible up to 15 minutes later, or when the visibility timeout is over if that is longer.
+    ///
+    /// SQS hides about 120,000 messages of a queue: with 115,000 that are set aside, a receive that brings nothing ends the stream with an
+    /// error.
     pub fn set_aside(&self) {
         self.held.set_aside(self.number);
     }
