@@ -73,7 +73,7 @@ async fn consume(received: Received) -> Result<(), ReceiveError> {
 async fn handle(received: &Received) -> Result<()> {
     sleep(Duration::from_millis(10)).await;
     let number: u32 = received.message.body().unwrap_or_default().parse()?;
-    let fails = number % 100 == 50 || number % 10 == 0 && received.receive_count() == 1;
+    let fails = number % 100 == 50 || number.is_multiple_of(10) && received.receive_count() == 1;
     ensure!(!fails, "order {number} cannot be handled");
     Ok(())
 }

@@ -208,7 +208,7 @@ async fn messages_that_a_delivery_keeps_do_not_keep_it_from_ending() {
     );
 }
 
-/// The timeouts of a client are for calls that are answered at once.
+/// aws/aws-sdk-go#3262: a client whose timeout is not longer than the wait of a receive fails whenever there are no messages.
 #[tokio::test(start_paused = true)]
 async fn a_client_with_short_timeouts_waits_for_messages_as_long_as_any() {
     let seconds = Duration::from_secs;

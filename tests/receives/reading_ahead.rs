@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::receives::{filled, filled_in_order};
 
+/// As MassTransit/MassTransit#1411 warns of: what one consumer has in advance, others wait for.
 #[tokio::test(start_paused = true)]
 async fn a_consumer_of_one_message_a_minute_hides_no_others() {
     let simulator = Simulator::new(1);

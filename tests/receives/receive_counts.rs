@@ -137,6 +137,7 @@ async fn consume(simulator: &Simulator, queue: &Queue, consumer: Consumer) -> Ha
     }
 }
 
+/// As spring-attic/spring-cloud-aws#516 reports it, messages become dead letters whose handler was never called.
 #[tokio::test(start_paused = true)]
 async fn dead_letters_are_only_messages_whose_handler_has_failed_as_often() {
     for consumer in CONSUMERS {

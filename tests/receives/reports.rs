@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use aws_batch_delivery::Delivery;
 use aws_batch_delivery::sources::Receive;
-use aws_batch_simulator::Simulator;
+use aws_batch_simulator::{Latency, QueueOptions, Simulator};
 use futures::StreamExt;
 use tokio::time::{sleep, timeout};
 
-use crate::receives::{filled, filled_in_order, message, number};
+use crate::receives::{filled, filled_in_order, message, number, ordered};
 
 /// awspring/spring-cloud-aws#137: messages that were received at a shutdown stay in flight until their visibility timeout is over.
 #[tokio::test(start_paused = true)]
@@ -87,4 +87,52 @@ async fn messages_that_wait_in_memory_are_handed_out_once() {
     }
     assert_eq!(handed_out, 30);
     assert!(queue.is_empty());
+}
+
+/// JaidenAshmore/java-dynamic-sqs-listener#369: while the first message of a group fails, the second one loses its receives, and both become
+/// dead letters, the second one after one attempt. localstack/localstack#3013: after a dead letter the group goes on.
+#[tokio::test(start_paused = true)]
+async fn each_message_of_a_group_has_all_of_its_attempts() {
+    let simulator = Simulator::new(1);
+    let dead_letters = simulator.queue("dead.fifo", QueueOptions::default());
+    let options = QueueOptions::default().dead_letter_queue("dead.fifo");
+    let queue = simulator.queue("orders.fifo", options.maximum_receives(3));
+    let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url());
+    delivery
+        .deliver((0..40).map(|number| ordered(number, 1)))
+        .await
+        .unwrap();
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .until_empty_for(Duration::from_secs(5))
+        .messages();
+    let mut attempts = [0; 40];
+    while let Some(received) = messages.next().await {
+        let received = received.unwrap();
+        attempts[number(&received)] += 1;
+        if number(&received) < 30 {
+            received.ticket.settle();
+        }
+    }
+    assert_eq!((&attempts[..30], &attempts[30..]), (&[1; 30][..], &[3; 10][..]));
+    assert_eq!((queue.len(), dead_letters.len()), (0, 10));
+}
+
+/// google/go-cloud#2871: a message that is released at once is received again dozens of times a second.
+#[tokio::test(start_paused = true)]
+async fn a_message_whose_handler_fails_comes_again_less_and_less_often() {
+    let simulator = Simulator::new(1);
+    simulator.set_latency(Latency::fixed(Duration::from_millis(8)));
+    let queue = filled(&simulator, 1).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
+    let mut attempts = 0;
+    let failing = async {
+        while let Some(received) = messages.next().await {
+            let received = received.unwrap();
+            attempts += 1;
+            let delay = Duration::from_secs(1 << received.receive_count());
+            received.ticket.release_after(delay);
+        }
+    };
+    timeout(Duration::from_mins(1), failing).await.unwrap_err();
+    assert_eq!(attempts, 5, "at 0, 2, 6, 14 and 30 s");
 }

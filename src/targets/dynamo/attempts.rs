@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use tokio::time::Instant;
 
 use super::Attributes;
 use crate::moment::Moment;
@@ -112,7 +113,10 @@ impl Attempts {
     /// may take another request with the token for a new one.
     pub(super) fn token(&self) -> Option<String> {
         let mut state = self.state();
-        if state.doubt.is_some_and(|doubt| doubt.age() >= TOKEN_IS_VALID) {
+        if state
+            .doubt
+            .is_some_and(|doubt| doubt.age_at(Instant::now()) >= TOKEN_IS_VALID)
+        {
             return None;
         }
         let new = || {
