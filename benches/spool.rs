@@ -116,7 +116,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
                 }
             }
         };
-        let times = timed(&arguments, enqueue, spool.flush()).await;
+        let times = timed(&arguments, enqueue, async { spool.flush().await.unwrap() }).await;
         let report = spool.close().await?;
         assert_eq!(report.report.delivered, entries as u64, "{report}");
         print(name, entries, times);

@@ -32,13 +32,7 @@ impl Moment {
         }
     }
 
-    /// How long ago it was, on the clock on which more time has passed.
-    #[cfg(any(feature = "dynamodb", feature = "sqs", feature = "spool"))]
-    pub(crate) fn age(self) -> Duration {
-        self.age_at(Instant::now())
-    }
-
-    /// The same at `now` on the clock of the process.
+    /// How long ago it was at `now` on the clock of the process, on the clock on which more time has passed.
     #[cfg(any(feature = "dynamodb", feature = "sqs", feature = "spool"))]
     pub(crate) fn age_at(self, now: Instant) -> Duration {
         let elapsed = now.saturating_duration_since(self.instant);

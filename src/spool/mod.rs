@@ -23,17 +23,23 @@
 //! ```
 //!
 //! # What becomes of an entry
-//! - **Acknowledged.** When [`enqueue`](Spool::enqueue) returns `Ok`, the entry is on disk, as durable as the [`SyncPolicy`] says. From
-//!   then on it is delivered, or it is in the folder.
+//! - **Acknowledged.** When [`enqueue`](Spool::enqueue) returns `Ok`, the entry is on disk, as durable as the [`SyncPolicy`] says, and is
+//!   read back as what it was. From then on it is delivered, or it is in the folder.
 //! - **In order.** Entries are read in the order in which they were acknowledged, across restarts. Writes of one key and messages of one
 //!   group arrive in it.
 //! - **At least once.** Entries that are settled are removed from the folder up to the first one that is not, at least once a second. After
 //!   a crash the rest is sent again: at most a [window](SpoolOptions::window) of entries that were delivered already, in their order, so
-//!   that a value that is sent again is followed by the newer ones of its key. A close leaves nothing that is known to be delivered. With
+//!   that a value that is sent again is followed by the newer ones of its key. Each entry keeps its
+//!   [identity](crate::targets::Identity) as long as it is in the folder: a FIFO queue or topic that it reaches again within 5 minutes has
+//!   it once, and an update that must not be applied twice, or a transaction, is applied once within 9 minutes, whichever delivery or
+//!   process sends it. A close leaves nothing that is known to be delivered. With
 //!   [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when a newer one of its key is read; that one is on
 //!   disk until it is delivered.
 //! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
-//!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. When the
+//!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. The only exception is
+//!   an update that must not be applied twice, or a transaction, that was in flight when the answers ceased: nine minutes later no one can
+//!   tell whether it was applied, so it is refused as [in doubt](crate::Undelivered::may_have_been_delivered), as in any
+//!   delivery. One that is [idempotent](crate::targets::dynamo::ItemWrite::idempotent) is sent again instead. When the
 //!   delivery [stops](crate::Cause::Stopped), for example because the queue does not exist, it is tried again after 1 s, later once a
 //!   minute, and at a [flush](Spool::flush).
 //! - **Refused for good.** An entry that the service refuses or would refuse is given to the
@@ -45,11 +51,19 @@
 //! - **Measured.** Each delivery that stops is a span of its own, and counts in it and in the [metrics](crate::metrics) as undelivered what
 //!   it has handed back. It stays in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count it.
 //!
+//! # Damage
+//! Each entry has a checksum, and each number is that of an entry or of one that was removed. So what a device changes or loses is noticed
+//! when it is read: nothing is skipped, and nothing behind it is delivered. [`enqueue`](Spool::enqueue), [`flush`](Spool::flush) and
+//! [`close`](Spool::close) return [`SpoolError::Damaged`] then, and [`SpoolFolder::salvage`] takes out what can be read. If the folder or
+//! its file is removed or replaced while it is open, nothing more is acknowledged; what was acknowledged before is delivered as
+//! long as the process lives.
+//!
 //! # In the folder
 //! A file of SQLite, `spool.sqlite3`, with the JSON of each value, of which its [limit](SpoolOptions::max_bytes) says how large it may
 //! become. Beside it are the log of changes that are not in it yet, `spool.lock`, and `spool.reserve`, which goes when the disk is full.
 //! However many entries wait, the memory has no more of them than 1 MiB that was read, 8 MiB that are being written, and what a
 //! delivery [reads ahead](crate::DeliveryOptions::read_ahead_bytes). The folder must be on a local file system.
+//! Only the owner of the files may read them, and a folder belongs to [one destination](SpoolOptions::any_destination).
 //!
 //! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is handed
 //! over, by `Handle::block_on` for example, must not take all of them.

@@ -248,6 +248,7 @@ impl Store {
     /// # Errors
     /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.
     pub(super) fn read(&mut self, from: u64, end: u64, entries: usize, bytes: usize) -> Result<Read, SpoolError> {
+        let from = from.max(self.totals.first);
         let numbers = from..end.min(self.totals.next).max(from);
         let (read, damage) = self.whole(numbers, entries, bytes)?;
         if let Some(damage) = damage

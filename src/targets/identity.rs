@@ -7,6 +7,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+#[cfg(feature = "spool")]
+use tokio::time::Instant;
 
 use crate::moment::Moment;
 use crate::sync::{Mutex, MutexGuard};
@@ -105,7 +107,8 @@ impl Doubts {
     pub(crate) fn lasting(&self, from: u64, age: Duration) -> BTreeMap<u64, Moment> {
         let mut all = self.all();
         *all = all.split_off(&from);
-        let lasting = all.iter().filter(|(_, doubt)| doubt.age() >= age);
+        let now = Instant::now();
+        let lasting = all.iter().filter(|(_, doubt)| doubt.age_at(now) >= age);
         lasting.map(|(number, doubt)| (*number, *doubt)).collect()
     }
 }

@@ -108,6 +108,36 @@ async fn entries_stay_in_the_spool_if_their_file_cannot_be_written() {
     assert_eq!(ids(&written.stdout), [0, 2, 4, 6, 8]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_read_of_a_damaged_spool_is_moved_to_files() {
+    let folder = Folder::new();
+    spooled(&folder.path("orders"), 5_000).await.close().await.unwrap();
+    let file = folder.path("orders/spool.sqlite3");
+    let mut bytes = std::fs::read(&file).unwrap();
+    // One entry of those that wait is another one.
+    let place = bytes.windows(10).position(|text| text == b"\"id\":1000,").unwrap();
+    bytes[place + 5] = b'7';
+    std::fs::write(&file, bytes).unwrap();
+
+    folder
+        .run("spool orders --to left.jsonl")
+        .expect(1, "--salvage --to FILE");
+    let begun = ids(&folder.read("left.jsonl"));
+    assert!(begun.iter().all(|id| *id < 1_000), "{begun:?}");
+    folder.run("spool orders --salvage --to -").expect(2, "name a file");
+    let salvaged = folder.run("spool orders --salvage --to left.jsonl");
+    salvaged.expect(1, "1 entry could not be read");
+    salvaged.expect(1, "2,500 entries refused moved to left.jsonl.refused");
+    let left: Vec<_> = (0..5_000).step_by(2).filter(|id| *id != 1_000).collect();
+    assert_eq!(ids(&folder.read("left.jsonl")), left);
+    assert_eq!(
+        ids(&folder.read("left.jsonl.refused")),
+        (1..5_000).step_by(2).collect::<Vec<_>>()
+    );
+    assert!(folder.path("orders/spool.sqlite3.damaged").exists());
+    folder.run("spool orders").expect(2, "has no spool");
+}
+
 /// A limit for files stands for a disk that becomes full in the middle of a line.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
