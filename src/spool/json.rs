@@ -143,8 +143,8 @@ fn is_number(text: &str) -> bool {
 
 /// Whether a number of 64 bits has exactly these digits.
 fn is_kept(number: &str) -> bool {
-    let read = serde_json::from_str::<serde_json::Value>(number);
-    read.is_ok_and(|read| read.to_string() == number)
+    let read = serde_json::from_str::<serde_json::Number>(number);
+    read.is_ok_and(|read| serde_json::to_string(&read).is_ok_and(|digits| digits == number))
 }
 
 /// The JSON as it is read in this form.

@@ -280,18 +280,16 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         if bytes > limit || u32::try_from(bytes).is_err() {
             return Err(SpoolError::TooLarge { bytes, limit });
         }
-        let place = match within(self.shared.patience, pin!(room.place(bytes, json.len()))).await {
-            Some(place) => place.map_err(|_| SpoolError::Closed)?,
-            None => {
-                let refused = self.shared.store.with(|store| Ok(store.totals().refused)).await;
-                return Err(SpoolError::Full {
-                    bytes,
-                    limit,
-                    waited: self.shared.patience,
-                    refused: refused.unwrap_or_default(),
-                });
-            }
+        let Some(place) = within(self.shared.patience, pin!(room.place(bytes, json.len()))).await else {
+            let refused = self.shared.store.with(|store| Ok(store.totals().refused)).await;
+            return Err(SpoolError::Full {
+                bytes,
+                limit,
+                waited: self.shared.patience,
+                refused: refused.unwrap_or_default(),
+            });
         };
+        let place = place.map_err(|_| SpoolError::Closed)?;
         let spooled_at = clock::now();
         let (written, answer) = oneshot::channel();
         self.request(Request::Write {

@@ -330,7 +330,7 @@ impl Store {
             }
         };
         match damage {
-            Some(damage) if entries.is_empty() => Err(damaged(&self.folder, damage)),
+            Some(damage) if entries.is_empty() => Err(damaged(&self.folder, &damage)),
             _ => Ok(entries),
         }
     }
@@ -522,7 +522,7 @@ impl Store {
             Wrong::Database(error) => error.to_string(),
             Wrong::Damage(damage) => damage,
         };
-        damaged(&self.folder, self.damage.get_or_insert(damage))
+        damaged(&self.folder, &*self.damage.get_or_insert(damage))
     }
 
     fn failure(&self, error: rusqlite::Error) -> SpoolError {
@@ -576,12 +576,12 @@ fn is_without_space(error: &rusqlite::Error) -> bool {
 
 fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
     if is_damage(&error) {
-        return damaged(folder, error);
+        return damaged(folder, &error);
     }
     SpoolError::storage(folder, error)
 }
 
-fn damaged(folder: &Path, what: impl ToString) -> SpoolError {
+fn damaged(folder: &Path, what: &(impl ToString + ?Sized)) -> SpoolError {
     SpoolError::Damaged {
         folder: folder.to_owned(),
         what: what.to_string(),

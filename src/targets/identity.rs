@@ -1,5 +1,10 @@
 //! By what a service recognizes an entry that is sent again, also by another process.
 
+#![cfg_attr(
+    not(all(feature = "dynamodb", feature = "spool")),
+    allow(dead_code, reason = "a spool keeps the doubts, and DynamoDB's writes have some")
+)]
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};

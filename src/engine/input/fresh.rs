@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{DynInput, Incoming};
+use crate::engine::entry::Confirmation;
 use crate::engine::entry::Space;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::guarded::guarded;
@@ -158,10 +159,7 @@ impl<'a, E> Fresh<'a, E> {
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let incoming = self.next.as_mut()?;
         let entry = &mut incoming.entry;
-        let identity = incoming
-            .confirmation
-            .as_ref()
-            .and_then(|confirmation| confirmation.identity());
+        let identity = incoming.confirmation.as_ref().and_then(Confirmation::identity);
         let mut state = EntryState::new(incoming.position, 0);
         state.arrived = Some(incoming.handed_over.unwrap_or(now));
         let checked = guarded("the target's look at an entry", || {

@@ -197,7 +197,7 @@ pub(super) fn known_totals(folder: &Path, connection: &Connection) -> Result<Tot
     let expected = gaps::entries(connection, &(totals.first..totals.next)).map_err(|error| failure(folder, error))?;
     if expected != totals.entries {
         let words = format!("it has {} entries, and not {expected}", totals.entries);
-        return Err(damaged(folder, words));
+        return Err(damaged(folder, &words));
     }
     Ok(totals)
 }

@@ -120,7 +120,7 @@ impl Salvage {
         if let Some(connection) = connection {
             connection.close().map_err(|(_, error)| failure(&folder, error))?;
         }
-        let aside = (1..)
+        let aside = (1..1_000)
             .map(|number| match number {
                 1 => folder.join(ASIDE),
                 number => folder.join(format!("{ASIDE}.{number}")),
