@@ -1,14 +1,15 @@
 //! Serves an empty simulator over HTTP, and does what each line of the standard input says: the members of a `CreateTable`,
-//! `CreateQueue` or `CreateStream` request as JSON create it, and `{"RecordsOf": STREAM}` shows the records of a stream, for which the
-//! simulator has no operation. Prints the endpoint, and an answer for each line. Ends with the input.
+//! `CreateQueue`, `CreateStream` or `CreateDeliveryStream` request as JSON create it, and so do `{"Topic": NAME}`,
+//! `{"EventBus": NAME}` and `{"Bucket": NAME}`. `{"RecordsOf": STREAM}` shows the records of a stream, for which the simulator has
+//! no operation. Prints the endpoint, and an answer for each line. Ends with the input.
 
 use std::error::Error;
 use std::io::{BufRead, stdin};
 use std::time::Duration;
 
 use aws_batch_simulator::{
-    Capacity, IndexOptions, KeyType, OnDemand, QueueOptions, Simulator, Stream, StreamOptions, StreamRecord,
-    TableOptions, Throughput, Value, json,
+    Capacity, DeliveryStreamOptions, EventBusOptions, IndexOptions, KeyType, QueueOptions, Simulator, Stream,
+    StreamOptions, StreamRecord, TableOptions, TopicOptions, Value, json,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -26,6 +27,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
             let created = if request["QueueName"].is_string() {
                 create_queue(&simulator, &request)
+            } else if let Some(created) = create_other(&simulator, &request) {
+                Some(created)
             } else if request["StreamName"].is_string() {
                 create_stream(&simulator, &request).map(|stream| streams.push(stream))
             } else {
@@ -38,6 +41,31 @@ async fn main() -> Result<(), Box<dyn Error>> {
     lines.await?.map_err(|error| error.to_string())?;
     drop(server);
     Ok(())
+}
+
+/// A topic, an event bus, a bucket or a delivery stream. `None` if the request is about something else.
+fn create_other(simulator: &Simulator, request: &Value) -> Option<()> {
+    if let Some(name) = request["Topic"].as_str() {
+        let by_content = request["Attributes"]["ContentBasedDeduplication"] == "true";
+        let options = TopicOptions::default();
+        simulator.topic(
+            name,
+            if by_content {
+                options.content_based_deduplication()
+            } else {
+                options
+            },
+        );
+    } else if let Some(name) = request["EventBus"].as_str() {
+        simulator.event_bus(name, EventBusOptions::default());
+    } else if let Some(name) = request["Bucket"].as_str() {
+        simulator.bucket(name);
+    } else if let Some(name) = request["DeliveryStreamName"].as_str() {
+        simulator.delivery_stream(name, DeliveryStreamOptions::default());
+    } else {
+        return None;
+    }
+    Some(())
 }
 
 /// `None` if an attribute is no number, or one that the simulator does not know.
@@ -90,9 +118,6 @@ fn create_table(simulator: &Simulator, request: &Value) -> Option<()> {
             _ => return None,
         };
         options = options.index(index["IndexName"].as_str()?, of_index);
-    }
-    if request["BillingMode"] == "PAY_PER_REQUEST" {
-        options = options.throughput(Throughput::on_demand(OnDemand::default()));
     }
     simulator.table(request["TableName"].as_str()?, options);
     Some(())

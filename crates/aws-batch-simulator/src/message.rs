@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 /// Characters of an entry's id at most.
-const LONGEST_ID: usize = 80;
+pub(crate) const LONGEST_ID: usize = 80;
 /// Characters of a group's or a deduplication id at most.
 pub(crate) const LONGEST_NAME: usize = 128;
 /// A message with a deduplication id that was accepted within this time is not accepted again.

@@ -9,7 +9,7 @@ use crate::wire::Refusal;
 /// The options of a global secondary index. It projects all attributes.
 ///
 /// An item that lacks one of the index's key attributes is not in it. A write for which the index has no capacity is throttled
-/// by the table. The index cannot be read.
+/// by the table. `Query` and `Scan` read an index out of the read capacity of the table.
 ///
 /// # Default
 /// No sort key, unlimited capacity.

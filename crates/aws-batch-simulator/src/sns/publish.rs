@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::topic::{Topic, Topics};
 use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_id, by_id};
 use crate::journal::Answered;
-use crate::message::{LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
+use crate::message::{LONGEST_ID, LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
 use crate::wire::{Outcome, Refusal};
 
 /// Messages in a call at most. From the API reference of `PublishBatch`.
@@ -56,28 +56,30 @@ fn check(topic: &Topic, entries: Value) -> Result<Vec<Entry>, Refusal> {
     if entries.len() > MOST_MESSAGES {
         return Err(Refusal::new(
             "TooManyEntriesInBatchRequest",
-            "The batch request contains more entries than permissible (more than 10).",
+            "The batch request contains more entries than permissible.",
         ));
     }
     let mut ids = HashSet::new();
     for entry in &entries {
         let id = entry["Id"].as_str().unwrap_or_default();
         if !is_id(id) {
-            let message = "The Id of a batch entry in a batch request doesn't abide by the specification.";
-            return Err(Refusal::new("InvalidBatchEntryId", message));
+            return Err(Refusal::new("InvalidBatchEntryId", problem_of_id(id)));
         }
         if !ids.insert(id) {
             let message = "Two or more batch entries in the request have the same Id.";
             return Err(Refusal::new("BatchEntryIdsNotDistinct", message));
         }
-        check_order(topic, entry)?;
+    }
+    // Whatever the topic is.
+    for entry in &entries {
         check_structure(entry)?;
         if entry["Subject"] == "" {
             return Err(invalid("Invalid parameter: Subject"));
         }
     }
+    entries.iter().try_for_each(|entry| check_order(topic, entry))?;
     if entries.iter().map(size_of).sum::<usize>() > topic.options().largest_message {
-        let message = "The length of all the batch messages put together is more than the limit.";
+        let message = "The length of all the messages put together is more than the limit.";
         return Err(Refusal::new("BatchRequestTooLong", message));
     }
     Ok(entries.into_iter().map(|message| entry(topic, message)).collect())
@@ -100,6 +102,15 @@ fn check_order(topic: &Topic, entry: &Value) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// In the words that LocalStack has recorded.
+fn problem_of_id(id: &str) -> String {
+    if id.len() > LONGEST_ID {
+        format!("The Id of a batch entry in the batch request is too long: {id}")
+    } else {
+        format!("The Id of a batch entry in the batch request contains an impermissible character: {id}")
+    }
 }
 
 /// A message with the structure `json` is an object with a text for each protocol, and one for all others.

@@ -165,7 +165,7 @@ fn find_failure(queue: &Queue, entry: &Value) -> Result<(), Refusal> {
     let largest = queue.options().largest_message;
     if size_of(entry) > largest {
         return Err(invalid_value(format!(
-            "One or more parameters are invalid. Reason: Message must be shorter than {largest} bytes."
+            "One or more parameters cannot be validated. Reason: Message must be shorter than {largest} bytes."
         )));
     }
     check_delay(queue, &entry["DelaySeconds"])?;

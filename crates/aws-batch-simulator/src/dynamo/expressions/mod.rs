@@ -4,6 +4,7 @@
 
 mod comparison;
 mod condition;
+mod function;
 mod grammar;
 mod key_condition;
 mod legacy;
