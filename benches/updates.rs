@@ -7,8 +7,8 @@
 //! unit. The table of the second is a single bucket.
 //!
 //! ```sh
-//! cargo bench --features aws-batch-simulator/expressions --bench updates              # 500,000 of 700,000 under one key
-//! cargo bench --features aws-batch-simulator/expressions --bench updates -- --full    # 5,000,000 of 7,000,000, after the others
+//! cargo bench --bench updates              # 500,000 of 700,000 under one key
+//! cargo bench --bench updates -- --full    # 5,000,000 of 7,000,000, after the others
 //! ```
 
 #![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]

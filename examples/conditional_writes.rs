@@ -1,7 +1,7 @@
 //! A put if absent, while every tenth answer is lost after the put was applied: no order is reported as known that was loaded here.
 //!
 //! ```text
-//! cargo run --features examples/expressions --bin conditional_writes
+//! cargo run --bin conditional_writes
 //! ```
 
 use anyhow::{Result, ensure};

@@ -1,7 +1,7 @@
 //! A counter, while every tenth answer is lost after the increment was applied: none counts twice, and none is lost.
 //!
 //! ```text
-//! cargo run --features examples/expressions --bin counter
+//! cargo run --bin counter
 //! ```
 
 use anyhow::{Result, ensure};

@@ -2,7 +2,7 @@
 //! neither, and no more is sold than is there.
 //!
 //! ```text
-//! cargo run --features examples/expressions --bin transaction
+//! cargo run --bin transaction
 //! ```
 
 use anyhow::{Result, ensure};

@@ -6,7 +6,7 @@
 //! cargo bench --bench chaos -- --seeds 17..18 --trace   # one of them again, with the figures of the delivery
 //! cargo bench --bench chaos -- --seeds 0..300 --check   # fails when anything is wrong
 //! cargo bench --bench chaos -- --soak 30                 # 30 minutes of 64 workers: memory, tasks, connections
-//! cargo bench --features aws-batch-simulator/expressions --bench chaos -- --writes   # 300 mixes of other writes
+//! cargo bench --bench chaos -- --writes   # 300 mixes of other writes
 //! ```
 //!
 //! Only mixes that do not end early are timed. A mix that takes too long beside others is run again alone, with its loop, and the

@@ -1,7 +1,7 @@
 //! Mixes of faults over real sockets, with several deliveries of conditional writes, counters and transactions to the same keys. The
 //! time of day runs here, and decides nothing.
 //!
-//! `cargo bench --features aws-batch-simulator/expressions --bench chaos -- --writes --seeds 17..18` runs a single mix again; the bench
+//! `cargo bench --bench chaos -- --writes --seeds 17..18` runs a single mix again; the bench
 //! has more of them.
 
 use std::ops::Range;

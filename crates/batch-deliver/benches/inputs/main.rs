@@ -10,7 +10,7 @@
 //! cargo bench --bench inputs -- diff --count 1000000                                  # two tables that differ in 3 items
 //! cargo bench --bench inputs -- delete --count 100000                                 # all items of a table
 //! cargo bench --bench inputs -- move --count 100000 --kills 5                         # a standard queue, and a FIFO queue
-//! cargo bench --bench inputs --features aws-batch-simulator/expressions -- update   # half of what matches has one key
+//! cargo bench --bench inputs -- update   # half of what matches has one key
 //! ```
 //!
 //! Each takes `--count N`, `--seed N`, `--reads RATE`, `--writes RATE`, `--kills N`, `--partitions N` as far as it has them, and what is
