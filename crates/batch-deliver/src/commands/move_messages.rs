@@ -53,7 +53,7 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
         pace: PaceOptions::from(&arguments.pace),
         output: &arguments.output,
     };
-    moving.run().await
+    Box::pin(moving.run()).await
 }
 
 /// Refuses a filter where it would hold up whole groups.

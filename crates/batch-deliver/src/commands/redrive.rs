@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
         pace: PaceOptions::from(&arguments.pace),
         output: &arguments.output,
     };
-    moving.run().await
+    Box::pin(moving.run()).await
 }
 
 /// How the queue is reached that the messages of the dead-letter queue belong to: in its region, where SQS has both.

@@ -11,7 +11,7 @@ pub(super) async fn say(console: &Console, places: &[(&str, Option<&Site>)], is_
     let mut words = Vec::new();
     for (name, site) in places {
         if let Some(site) = site {
-            words.push(site.of(name).await);
+            words.push(Box::pin(site.of(name)).await);
         }
     }
     if !words.is_empty() {

@@ -30,10 +30,17 @@ pub(super) struct Profile {
 
 impl Profile {
     /// The profile that an option names, or the environment, or the default one. One that is named has to exist.
+    #[expect(
+        clippy::default_trait_access,
+        reason = "the SDK exports the type of the files only as a deprecated one"
+    )]
     pub(super) async fn find(named: Option<&str>) -> Result<Self, Failure> {
         let is_named = named.is_some();
         let of_variable = VARIABLES.into_iter().find_map(|variable| {
-            let name = env::var(variable).ok().filter(|name| !name.is_empty())?;
+            // To name the default one says nothing, and it need not exist.
+            let name = env::var(variable)
+                .ok()
+                .filter(|name| !["", DEFAULT].contains(&&**name))?;
             Some((name, format!(", which {variable} names")))
         });
         let named = named.map(|name| (name.to_owned(), String::new())).or(of_variable);
@@ -50,8 +57,8 @@ impl Profile {
         };
         if named.is_some() && settings.get_profile(&name).is_none() {
             return Err(Failure::Unequipped(format!(
-                "there is no profile {name}{by}: the files are ~/.aws/config and ~/.aws/credentials, or those that AWS_CONFIG_FILE and \
-                 AWS_SHARED_CREDENTIALS_FILE name"
+                "there is no profile {name}{by}: it would be [profile {name}] in ~/.aws/config, or [{name}] in ~/.aws/credentials, or in \
+                 the files that AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name"
             )));
         }
         Ok(Self {

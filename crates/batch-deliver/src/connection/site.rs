@@ -1,5 +1,7 @@
 //! Where something is that a command changes: the account, the region and the endpoint.
 
+use std::sync::Arc;
+
 use aws_config::SdkConfig;
 
 use super::{OF_AWS, account, endpoint_of};
@@ -7,7 +9,7 @@ use super::{OF_AWS, account, endpoint_of};
 /// Where a table, a queue or a bucket is.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
-    config: SdkConfig,
+    config: Arc<SdkConfig>,
     /// The service that has it.
     service: &'static str,
     /// The endpoint of the service.
@@ -20,7 +22,7 @@ impl Site {
     /// Of what this service has, in this account if it is known.
     pub(super) fn new(config: &SdkConfig, given: Option<&str>, service: &'static str, account: Option<&str>) -> Self {
         Self {
-            config: config.clone(),
+            config: Arc::new(config.clone()),
             service,
             endpoint: given.map_or_else(|| endpoint_of(config, service), ToOwned::to_owned),
             account: account.map(ToOwned::to_owned),

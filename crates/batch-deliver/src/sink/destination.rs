@@ -81,6 +81,8 @@ where
     };
     let words = match error.raw_response().map(|answer| answer.status().as_u16()) {
         None => connection::words(&error),
+        // Its body was not read to the end.
+        Some(_) if matches!(error, SdkError::ResponseError(_)) => explained(error),
         Some(status) if error.code().is_none() => {
             format!("HTTP {status} without an error code, as from a proxy or a wrong endpoint")
         }

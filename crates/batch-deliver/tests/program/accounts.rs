@@ -41,6 +41,9 @@ web_identity_token_file = /none
 aws_access_key_id = AKIAHALF
 [profile other]
 region = us-west-2
+[unprefixed]
+aws_access_key_id = AKIAPROD
+aws_secret_access_key = secret
 [profile process]
 credential_process = cat process.json
 ";
@@ -257,6 +260,9 @@ fn a_named_profile_that_is_unknown_is_refused_before_anything_is_sent() {
     accounts
         .run("load --table films a.jsonl --profile=")
         .expect(2, "--profile");
+    accounts
+        .run("load --table films a.jsonl --profile unprefixed")
+        .expect(2, "it would be [profile unprefixed] in ~/.aws/config");
 }
 
 #[test]
@@ -285,6 +291,7 @@ fn a_profile_of_the_environment_stands_behind_the_credentials_there_and_before_t
     for (variables, expected) in [
         (&[("AWS_PROFILE", "staging")][..], "AKIAENV"),
         (&[("AWS_PROFILE", ""), ("AWS_DEFAULT_PROFILE", "")], "AKIAENV"),
+        (&[("AWS_PROFILE", "default")], "AKIAENV"),
         (&[("AWS_PROFILE", "staging"), ("AWS_ACCESS_KEY_ID", "")], "AKIASTAGING"),
         (
             &[("AWS_DEFAULT_PROFILE", "staging"), ("AWS_ACCESS_KEY_ID", "")],

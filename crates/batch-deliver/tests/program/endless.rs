@@ -73,6 +73,18 @@ fn an_answer_without_an_end_takes_no_more_memory_than_the_largest_of_the_service
     }
 }
 
+#[test]
+fn a_lookup_whose_answer_has_no_end_says_so() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..3));
+    let endpoint = without_end(200, r#"{"Table":{"TableName":""#);
+    let run = folder.run(&format!("load --table items a.jsonl --endpoint-url {endpoint}"));
+    run.expect(
+        1,
+        "the table items cannot be looked up: answer too long: it is longer than any answer of the service",
+    );
+}
+
 /// The peak of the memory of a process in bytes, as far as it has come.
 #[cfg(target_os = "linux")]
 fn peak(process: u32) -> Option<u64> {
