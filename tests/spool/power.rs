@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tempfile::{TempDir, tempdir};
 
-use crate::child::{Numbered, Running, Sync, Task};
+use crate::child::{GROUPS, Numbered, Running, Sync, Task};
 use crate::served::Served;
 
 /// How often the power is lost, unless `SPOOL_LOSSES` says otherwise.
@@ -166,11 +166,10 @@ fn a_device_that_does_not_sync_acknowledges_no_more_than_those_of_one_interval()
         }
         fs::write(device.path("fails"), "").unwrap();
         while !running.next("").unwrap().starts_with("failed") {}
-        // From the first failure on each entry fails.
-        for _ in 0..50 {
-            let line = running.next("").unwrap();
-            assert!(line.starts_with("failed"), "{sync:?}: {line}");
-        }
+        // From the first failure on each entry fails. Other tasks may say only then that one was taken before.
+        let later: Vec<_> = (0..50).map(|_| running.next("").unwrap()).collect();
+        let taken = later.iter().filter(|line| line.starts_with("spooled")).count() as u64;
+        assert!(taken < GROUPS, "{sync:?}: {later:?}");
         fs::remove_file(device.path("fails")).unwrap();
         running.next("spooled").unwrap();
         running.kill("spooled");
