@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use super::change::{Change, Kind};
-use super::evaluation::{self, Evaluation, Failure, Setting};
-use super::items::units_of;
+use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::expressions;
+use super::items::{Write, units_of};
+use super::key::Schema;
 use super::stored::stored;
 use super::table::{State, Table};
+use super::value::size_of_item;
 use crate::admission::Demand;
 use crate::calls::{Call, Cost, Verdict};
 use crate::journal::Acknowledgement;
@@ -102,7 +105,7 @@ impl State {
     ) -> Result<Prepared, Failure> {
         let old = self.items.text(&change.key);
         let text = old.map(|(text, _)| text);
-        let evaluation = evaluation::evaluate(table.schema(), change, text, setting)?;
+        let evaluation = evaluate(table.schema(), change, text, setting)?;
         if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == Kind::Update) {
             check_updated(table, &write.entry).map_err(Failure::Item)?;
         }
@@ -136,6 +139,31 @@ impl State {
     pub(super) fn record_change(&mut self, call: &Call, change: &Change, acknowledgement: Acknowledgement) {
         let (action, journal) = (change.kind.action(), &mut self.gate.journal);
         journal.write(&call.info, action, &change.key, change.recorded(), acknowledgement);
+    }
+}
+
+/// Evaluates a change of the item with this text, or of one that does not exist.
+fn evaluate(schema: &Schema, change: &Change, old: Option<&str>, setting: Setting) -> Result<Evaluation, Failure> {
+    if change.has_expressions() {
+        return expressions::evaluate(schema, change, old, setting);
+    }
+    Ok(Evaluation {
+        holds: true,
+        write: write(change, old),
+        updated: None,
+    })
+}
+
+/// What a change without expressions writes. An update writes an item that has only the key, if there is none.
+fn write(change: &Change, old: Option<&str>) -> Option<Write> {
+    match (change.kind, old) {
+        (Kind::Put, _) => Some(put(change, change.entry().clone(), change.size)),
+        (Kind::Delete, _) => Some(delete(change)),
+        (Kind::Update, None) => {
+            let size = change.attributes().and_then(|key| size_of_item(key).ok());
+            Some(put(change, change.entry().clone(), size.unwrap_or_default()))
+        }
+        (Kind::Update, Some(_)) | (Kind::Check, _) => None,
     }
 }
 

@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::change::{Change, Kind};
-use super::expressions;
+use super::change::Change;
 use super::items::Write;
-use super::key::Schema;
-use super::value::size_of_item;
 use crate::wire::Refusal;
 
 /// What a change does to an item.
@@ -61,35 +58,5 @@ pub(super) fn delete(change: &Change) -> Write {
         is_put: false,
         entry: change.entry().clone(),
         size: 0,
-    }
-}
-
-/// Evaluates a change of the item with this text, or of one that does not exist.
-pub(super) fn evaluate(
-    schema: &Schema,
-    change: &Change,
-    old: Option<&str>,
-    setting: Setting,
-) -> Result<Evaluation, Failure> {
-    if change.has_expressions() {
-        return expressions::evaluate(schema, change, old, setting);
-    }
-    Ok(Evaluation {
-        holds: true,
-        write: write(change, old),
-        updated: None,
-    })
-}
-
-/// What a change without expressions writes. An update writes an item that has only the key, if there is none.
-fn write(change: &Change, old: Option<&str>) -> Option<Write> {
-    match (change.kind, old) {
-        (Kind::Put, _) => Some(put(change, change.entry().clone(), change.size)),
-        (Kind::Delete, _) => Some(delete(change)),
-        (Kind::Update, None) => {
-            let size = change.attributes().and_then(|key| size_of_item(key).ok());
-            Some(put(change, change.entry().clone(), size.unwrap_or_default()))
-        }
-        (Kind::Update, Some(_)) | (Kind::Check, _) => None,
     }
 }

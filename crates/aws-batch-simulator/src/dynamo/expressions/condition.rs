@@ -10,7 +10,7 @@ use super::path::Path;
 /// A condition in postfix order: each operator follows the conditions that it joins. Nothing about it is recursive, so that its nesting
 /// does not need the stack.
 #[derive(Debug, Default)]
-pub(in crate::dynamo) struct Condition {
+pub(crate) struct Condition {
     pub(super) parts: Vec<Part>,
 }
 
@@ -142,7 +142,7 @@ impl Operand {
 
 impl Condition {
     /// Whether it is true of an item.
-    pub(in crate::dynamo) fn holds(&self, item: &Map<String, Value>) -> bool {
+    pub(crate) fn holds(&self, item: &Map<String, Value>) -> bool {
         let mut stack: Vec<bool> = Vec::new();
         let pop = |stack: &mut Vec<bool>| stack.pop().unwrap_or(true);
         for part in &self.parts {
@@ -165,7 +165,7 @@ impl Condition {
     }
 
     /// The paths in all of its operands.
-    pub(in crate::dynamo) fn roots(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &str> {
         self.tests().flat_map(Test::paths).map(|path| path.root.as_str())
     }
 }

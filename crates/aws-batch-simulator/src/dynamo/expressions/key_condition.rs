@@ -10,9 +10,9 @@ use crate::wire::Refusal;
 
 /// Which items a query reads.
 #[derive(Debug)]
-pub(in crate::dynamo) struct KeyCondition {
+pub(crate) struct KeyCondition {
     /// The partition key.
-    pub(in crate::dynamo) partition: Value,
+    pub(crate) partition: Value,
     /// What must be true of the sort key.
     sort: Condition,
 }
@@ -30,7 +30,7 @@ const MEMBER: &str = "KeyConditionExpression";
 
 impl KeyCondition {
     /// The condition as one on the keys of a schema.
-    pub(in crate::dynamo) fn of(condition: &Condition, schema: &Schema) -> Result<Self, Refusal> {
+    pub(crate) fn of(condition: &Condition, schema: &Schema) -> Result<Self, Refusal> {
         let mut of_keys: Vec<OfKey<'_>> = Vec::new();
         for part in &condition.parts {
             match part {
@@ -78,7 +78,7 @@ impl KeyCondition {
     }
 
     /// Whether the sort key of an item is in the range.
-    pub(in crate::dynamo) fn holds(&self, item: &Map<String, Value>) -> bool {
+    pub(crate) fn holds(&self, item: &Map<String, Value>) -> bool {
         self.sort.holds(item)
     }
 }

@@ -214,3 +214,26 @@ fn accepts(operator: &str, tag: &str) -> bool {
         _ => true,
     }
 }
+
+/// Refuses a request that has some of the one members and some of the others.
+pub(super) fn check_mixed(
+    request: &Value,
+    legacy: &[&str],
+    expressions: &[&str],
+    wording: Wording,
+) -> Result<(), Refusal> {
+    let present = |members: &[&str]| -> Vec<String> {
+        let present = members.iter().filter(|member| !request[**member].is_null());
+        present.map(|member| (*member).to_owned()).collect()
+    };
+    let (legacy, expressions) = (present(legacy), present(expressions));
+    if legacy.is_empty() || expressions.is_empty() {
+        return Ok(());
+    }
+    Err(wording.refuse(format!(
+        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{}}} \
+         Expression parameters: {{{}}}",
+        legacy.join(", "),
+        expressions.join(", ")
+    )))
+}

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use self::condition::Condition;
 pub(super) use self::key_condition::KeyCondition;
-use self::legacy::Legacy;
+use self::legacy::{Legacy, check_mixed};
 use self::parser::Parser;
 use self::placeholders::Placeholders;
 pub(super) use self::selection::Selection;
@@ -145,22 +145,4 @@ fn requested(change: &Change, wording: Wording) -> Result<Requested, Refusal> {
             None => legacy.updates(request)?,
         },
     })
-}
-
-/// Refuses a request that has some of the one members and some of the others.
-fn check_mixed(request: &Value, legacy: &[&str], expressions: &[&str], wording: Wording) -> Result<(), Refusal> {
-    let present = |members: &[&str]| -> Vec<String> {
-        let present = members.iter().filter(|member| !request[**member].is_null());
-        present.map(|member| (*member).to_owned()).collect()
-    };
-    let (legacy, expressions) = (present(legacy), present(expressions));
-    if legacy.is_empty() || expressions.is_empty() {
-        return Ok(());
-    }
-    Err(wording.refuse(format!(
-        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{}}} \
-         Expression parameters: {{{}}}",
-        legacy.join(", "),
-        expressions.join(", ")
-    )))
 }

@@ -9,7 +9,7 @@ use crate::dynamo::wording::Wording;
 use crate::wire::Refusal;
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues` of a request. Each of them must be used.
-pub(in crate::dynamo) struct Placeholders<'a> {
+pub(crate) struct Placeholders<'a> {
     pub(super) wording: Wording,
     names: Option<&'a Map<String, Value>>,
     values: Option<&'a Map<String, Value>>,
@@ -21,7 +21,7 @@ const VALUES: &str = "ExpressionAttributeValues";
 
 impl<'a> Placeholders<'a> {
     /// The names and values of a request that has these expressions.
-    pub(in crate::dynamo) fn of(request: &'a Value, expressions: &[&str], wording: Wording) -> Result<Self, Refusal> {
+    pub(crate) fn of(request: &'a Value, expressions: &[&str], wording: Wording) -> Result<Self, Refusal> {
         let has_expressions = expressions.iter().any(|member| !request[*member].is_null());
         let names = members(request, NAMES, '#', has_expressions, wording)?;
         for (placeholder, name) in names.into_iter().flatten() {
@@ -71,7 +71,7 @@ impl<'a> Placeholders<'a> {
     }
 
     /// Refuses names and values that no expression has used.
-    pub(in crate::dynamo) fn check_all_used(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_all_used(&self) -> Result<(), Refusal> {
         for (member, all) in [(NAMES, self.names), (VALUES, self.values)] {
             let keys = all.into_iter().flat_map(Map::keys);
             let unused: Vec<&str> = keys

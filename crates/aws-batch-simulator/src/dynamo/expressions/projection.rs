@@ -13,7 +13,7 @@ use crate::wire::Refusal;
 
 /// The paths that a request asks for.
 #[derive(Debug)]
-pub(in crate::dynamo) struct Projection {
+pub(crate) struct Projection {
     selected: BTreeMap<String, Selected>,
 }
 
@@ -25,7 +25,7 @@ struct Selected {
 
 impl Projection {
     /// The `ProjectionExpression` or the `AttributesToGet` of a request, if it has one.
-    pub(in crate::dynamo) fn of<'a>(
+    pub(crate) fn of<'a>(
         request: &'a Value,
         placeholders: &mut Placeholders<'a>,
     ) -> Result<Option<Self>, Refusal> {
@@ -57,7 +57,7 @@ impl Projection {
     }
 
     /// The selected values of an item in their lists and maps. Elements of a list move together.
-    pub(in crate::dynamo) fn apply(&self, item: &Map<String, Value>) -> Map<String, Value> {
+    pub(crate) fn apply(&self, item: &Map<String, Value>) -> Map<String, Value> {
         let attributes = self.selected.iter();
         let selected = attributes.filter_map(|(name, selected)| Some((name.clone(), selected.apply(item.get(name)?)?)));
         selected.collect()

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::check_mixed;
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
-use super::legacy::Legacy;
+use super::legacy::{Legacy, check_mixed};
 use super::parser::Parser;
 use super::placeholders::Placeholders;
 use super::projection::Projection;
@@ -15,14 +14,14 @@ use crate::wire::Refusal;
 
 /// The filter and the projection of a read.
 #[derive(Debug)]
-pub(in crate::dynamo) struct Selection {
+pub(crate) struct Selection {
     filter: Option<Condition>,
     projection: Option<Projection>,
 }
 
 impl Selection {
     /// Of a read of items by their keys, which has no filter.
-    pub(in crate::dynamo) fn of_items(request: &Value) -> Result<Self, Refusal> {
+    pub(crate) fn of_items(request: &Value) -> Result<Self, Refusal> {
         check_mixed(request, &["AttributesToGet"], &["ProjectionExpression"], Wording::Plain)?;
         let mut placeholders = Placeholders::of(request, &["ProjectionExpression"], Wording::Plain)?;
         let projection = Projection::of(request, &mut placeholders)?;
@@ -33,7 +32,7 @@ impl Selection {
         })
     }
 
-    pub(in crate::dynamo) fn of_scan(request: &Value) -> Result<Self, Refusal> {
+    pub(crate) fn of_scan(request: &Value) -> Result<Self, Refusal> {
         let expressions = ["ProjectionExpression", "FilterExpression"];
         let legacy = ["AttributesToGet", "ScanFilter", "ConditionalOperator"];
         check_mixed(request, &legacy, &expressions, Wording::Plain)?;
@@ -45,7 +44,7 @@ impl Selection {
     }
 
     /// Of a query, with its condition on the keys of a schema.
-    pub(in crate::dynamo) fn of_query(request: &Value, schema: &Schema) -> Result<(Self, KeyCondition), Refusal> {
+    pub(crate) fn of_query(request: &Value, schema: &Schema) -> Result<(Self, KeyCondition), Refusal> {
         let expressions = ["ProjectionExpression", "FilterExpression", "KeyConditionExpression"];
         let legacy = ["AttributesToGet", "QueryFilter", "ConditionalOperator"];
         check_mixed(request, &legacy, &expressions, Wording::Plain)?;
@@ -84,7 +83,7 @@ impl Selection {
     }
 
     /// The selected values of an item; `None` if the filter does not hold for it.
-    pub(in crate::dynamo) fn select(&self, item: Value) -> Option<Value> {
+    pub(crate) fn select(&self, item: Value) -> Option<Value> {
         let Value::Object(item) = item else { return None };
         self.accepts(&item).then(|| self.project(item))
     }

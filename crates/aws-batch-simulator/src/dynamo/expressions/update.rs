@@ -8,7 +8,7 @@ use super::projection::Projection;
 
 /// What an update does to an item.
 #[derive(Debug, Default)]
-pub(in crate::dynamo) struct Update {
+pub(crate) struct Update {
     pub(super) actions: Vec<Action>,
     /// Whether the request has no expression, for which an error has other words.
     pub(super) is_legacy: bool,
@@ -57,7 +57,7 @@ const MISMATCH: &str = "Type mismatch for attribute to update";
 
 impl Update {
     /// The item after the update, or `None` if there is still none: an update that only removes creates no item.
-    pub(in crate::dynamo) fn apply(
+    pub(crate) fn apply(
         &self,
         item: Option<&Map<String, Value>>,
         key: &Map<String, Value>,
@@ -114,14 +114,14 @@ impl Update {
     }
 
     /// The values that the update names, of the item before or after it.
-    pub(in crate::dynamo) fn updated(&self, item: &Map<String, Value>) -> Option<Value> {
+    pub(crate) fn updated(&self, item: &Map<String, Value>) -> Option<Value> {
         let paths = self.actions.iter().map(|action| action.path.clone());
         let updated = Projection::of_paths(paths).apply(item);
         (!updated.is_empty()).then_some(Value::Object(updated))
     }
 
     /// The names of the updated attributes.
-    pub(in crate::dynamo) fn roots(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &str> {
         self.actions.iter().map(|action| action.path.root.as_str())
     }
 }
