@@ -25,10 +25,7 @@ struct Selected {
 
 impl Projection {
     /// The `ProjectionExpression` or the `AttributesToGet` of a request, if it has one.
-    pub(crate) fn of<'a>(
-        request: &'a Value,
-        placeholders: &mut Placeholders<'a>,
-    ) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn of<'a>(request: &'a Value, placeholders: &mut Placeholders<'a>) -> Result<Option<Self>, Refusal> {
         if let Some(mut parser) = Parser::of(request, "ProjectionExpression", placeholders)? {
             let mut paths = vec![parser.path()?];
             while parser.take_symbol(",") {
