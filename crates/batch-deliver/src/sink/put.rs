@@ -11,9 +11,9 @@ use aws_config::SdkConfig;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 
 use super::destination::{Access, Destination, Measured, Target, simulated_settings};
-use super::recognized::{ACCOUNT, account_in};
+use super::recognized::ACCOUNT;
 use super::simulated::Simulated;
-use crate::connection::{self, region_of_arn, settings};
+use crate::connection::{self, account_of_arn, region_of_arn, settings};
 use crate::outcome::Failure;
 
 /// Bytes that a record is counted in: the `PUT` payload units of Kinesis. From its pricing.
@@ -121,7 +121,7 @@ impl<C, T: Target> Service<C, T> {
             let config = connection.config().await?;
             let mut settings = settings(&config, self.name);
             if access.has_journal {
-                let account = match account_in(&name) {
+                let account = match account_of_arn(&name) {
                     Some(account) => Some(account.to_owned()),
                     None => connection::account(&config, self.name).await,
                 };
