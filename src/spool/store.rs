@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use self::change::remove_until;
+use self::change::{Wrong, remove_until};
 pub(super) use self::change::{Change, NewEntry, Refusal};
 pub(super) use self::database::Totals;
 use self::database::{FILE, Spool, known_totals, log, open, open_or_create, open_unchanging, shared, spool};
@@ -45,20 +45,6 @@ const GIVEN_BACK: i64 = 1_024;
 
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
-
-/// Why a change was not made.
-#[derive(Debug)]
-enum Wrong {
-    Database(rusqlite::Error),
-    /// The file does not have what it should.
-    Damage(String),
-}
-
-impl From<rusqlite::Error> for Wrong {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error)
-    }
-}
 
 /// Entries that were read.
 #[derive(Debug)]

@@ -6,10 +6,24 @@ use rusqlite::{Transaction, params};
 
 use super::database::Totals;
 use super::rows::{Kind, checksum, cost, length, removed, signed};
-use super::{Wrong, doubts, gaps};
+use super::{doubts, gaps};
 
 /// The bytes of refused entries that are moved in one transaction, a fourth of the reserve.
 const MOVED_AT_A_TIME: usize = 4 << 20;
+
+/// Why a change was not made.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    Database(rusqlite::Error),
+    /// The file does not have what it should.
+    Damage(String),
+}
+
+impl From<rusqlite::Error> for Wrong {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
 
 /// An entry that is new.
 #[derive(Debug)]

@@ -105,7 +105,10 @@ static void cut_power(void) {
         const char *path = files[number].path;
         struct stat found;
         int is_kept = keeps != NULL && keeps[0] != 0 && strstr(path, keeps) != NULL;
-        if (path[0] == 0 || is_kept || stat(path, &found) != 0 || found.st_size <= files[number].synced) continue;
+        if (path[0] == 0 || is_kept || stat(path, &found) != 0) continue;
+        // A file that was replaced below another name of its folder, such as an absolute one.
+        if (found.st_dev != files[number].device || found.st_ino != files[number].inode) continue;
+        if (found.st_size <= files[number].synced) continue;
         off_t synced = files[number].synced, left = synced;
         random = random * 6364136223846793005UL + 1442695040888963407UL;
         unsigned kind = seed == NULL ? 0 : random >> 62;
