@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use self::change::{Wrong, remove_until};
 pub(super) use self::change::{Change, NewEntry, Refusal};
+use self::change::{Wrong, remove_until};
 pub(super) use self::database::Totals;
 use self::database::{FILE, Spool, known_totals, log, open, open_or_create, open_unchanging, shared, spool};
 use self::files::Files;

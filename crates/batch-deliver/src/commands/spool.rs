@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use aws_batch_delivery::spool::SpooledEntry;
 use serde_json::json;
 use tokio::task::block_in_place;
 
@@ -15,7 +14,7 @@ use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
 use crate::output::is_standard;
 use crate::sink::SafeLines;
-use crate::source::Spool;
+use crate::source::{Spool, SpooledEntry};
 use crate::stop::Stop;
 
 /// How many causes are named; others are counted.

@@ -52,7 +52,7 @@ pub(crate) use self::scanned::{ScanProgress, is_unreachable};
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;
 #[cfg(feature = "spool")]
-pub(crate) use self::spool::Spool;
+pub(crate) use self::spool::{Spool, SpooledEntry};
 #[cfg(feature = "distributed")]
 pub(crate) use self::turns::Unreadable;
 pub(crate) use self::turns::{Order, Place, Turns};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use aws_batch_delivery::spool::{Salvaged, SpoolError, SpoolFigures, SpoolFolder, SpooledEntry};
+pub(crate) use aws_batch_delivery::spool::SpooledEntry;
+use aws_batch_delivery::spool::{Salvaged, SpoolError, SpoolFigures, SpoolFolder};
 
 use crate::console::escaped;
 use crate::outcome::Failure;
