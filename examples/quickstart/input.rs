@@ -232,8 +232,8 @@ mod tests {
         let empty = "films.jsonl is empty: it needs one JSON object a line";
         assert_eq!(refusal("films.jsonl", ""), empty);
         assert_eq!(refusal("films.jsonl", "\n\r\n"), empty);
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-        let refused = read(&folder).err().unwrap().to_string();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let refused = read(folder).err().unwrap().to_string();
         assert!(refused.ends_with("is a directory: name a file in it"), "{refused}");
         let missing = folder.join("films.jsonl");
         // Each system has words of its own for it.

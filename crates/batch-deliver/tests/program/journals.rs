@@ -132,7 +132,8 @@ fn the_failures_of_a_killed_copy_count_for_the_run_that_ends() {
         .run(&format!("load --table items {at} a.jsonl"))
         .expect(0, "3,000 delivered");
     let copies = &served.copies;
-    copies.poison(|item| item["id"]["N"] == "7");
+    // Some are among the first that are read, whatever the order.
+    copies.poison(|item| item["id"]["N"].as_str().is_some_and(|id| id.ends_with('7')));
     copies.set_capacity(Capacity::per_second(1_000.0).burst(100.0));
     let copy = format!("copy --from items --to copy {at} --dead-letter dead");
     let child = begun(&folder, &copy, 1);

@@ -59,7 +59,7 @@ fn a_copy_of_a_simulated_table_goes_on() {
     let copy = "copy --from films --to copies --simulate 2000 --simulate-with 500 --resume state";
     run(&folder, copy).expect(0, "500 delivered to copies");
     run(&folder, copy).expect(0, "500 items are settled by earlier runs");
-    run(&folder, &copy.replace("500", "600")).expect(2, "state is the journal of another run");
+    run(&folder, &copy.replace("500", "600")).expect(2, "state is the journal of another load");
 }
 
 #[test]
