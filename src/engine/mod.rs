@@ -46,11 +46,11 @@ pub(crate) use outcome::{Delivered, delivery_span};
 /// Delivers every entry of the input, or hands it back, in a span of its own.
 ///
 /// Not an `async fn`, because its future would contain the options twice.
-pub(crate) fn deliver<'a, E: Send + Sync + 'static>(
+pub(crate) fn deliver<E: Send + Sync + 'static>(
     target: Arc<dyn ErasedTarget<E>>,
-    input: DynInput<'a, E>,
+    input: DynInput<'_, E>,
     options: DeliveryOptions,
-) -> impl Future<Output = Delivered<E>> + Send + use<'a, E> {
+) -> impl Future<Output = Delivered<E>> + Send {
     let span = delivery_span(&*target);
     deliver_in(&span, target, input, options).map(move |delivered| delivered.recorded_in(&span))
 }

@@ -143,7 +143,7 @@ impl Described {
 
     /// Gives a message an id if it needs one.
     pub(super) fn complete(&self, id: &mut Option<String>) {
-        if self.needs_id(id) {
+        if id.is_none() && self.needs_ids() {
             let number = self.next.fetch_add(1, Relaxed);
             *id = Some(format!("{:032x}-{number}", self.prefix));
         }
@@ -151,13 +151,13 @@ impl Described {
 
     /// Gives a message of a spool its id if it needs one.
     pub(super) fn identify(&self, id: &mut Option<String>, identity: &Identity) {
-        if self.needs_id(id) {
+        if id.is_none() && self.needs_ids() {
             *id = Some(identity.to_string());
         }
     }
 
-    fn needs_id(&self, id: &Option<String>) -> bool {
-        self.is_fifo && self.is_by_content() == Some(false) && id.is_none()
+    fn needs_ids(&self) -> bool {
+        self.is_fifo && self.is_by_content() == Some(false)
     }
 }
 

@@ -152,7 +152,7 @@ fn of_condition(
     condition.map_or(Ok(0), |condition| expressions(None, Some(condition), names, values))
 }
 
-/// DynamoDB refuses maps of placeholders that are there and have none: "ExpressionAttributeValues must not be empty".
+/// DynamoDB refuses maps of placeholders that are there and have none: "`ExpressionAttributeValues` must not be empty".
 fn not_empty(names: Option<&HashMap<String, String>>, values: Option<&Attributes>) -> Result<(), InvalidEntry> {
     let parts = [
         ("map of attribute names", names.is_some_and(HashMap::is_empty)),
