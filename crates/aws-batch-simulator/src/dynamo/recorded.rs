@@ -100,6 +100,34 @@ impl Recorded {
         }
         Ok(item)
     }
+
+    /// What the operations answer that have a condition from before there were expressions.
+    fn legacy(&self, condition: &Value) -> [Result<Value, (String, String)>; 4] {
+        let of_partition = json!({"p": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "1"}]}});
+        let mut of_both = of_partition.clone();
+        of_both["c"] = condition.clone();
+        [
+            (
+                "DeleteItem",
+                json!({"TableName": "items", "Key": {"p": {"S": "none"}}, "Expected": {"a": condition}}),
+            ),
+            ("Scan", json!({"TableName": "items", "ScanFilter": {"a": condition}})),
+            (
+                "Query",
+                json!({"TableName": "items", "KeyConditions": of_partition, "QueryFilter": {"a": condition}}),
+            ),
+            ("Query", json!({"TableName": "pairs", "KeyConditions": of_both})),
+        ]
+        .map(|(operation, body)| self.call(operation, body))
+    }
+
+    /// The code of the error of a deletion that expects this of an item whose `a` is 3 and whose `s` is a text; `None` if it succeeds.
+    fn expected(&self, expected: Value, joined: Option<&str>) -> Option<String> {
+        self.put("items", json!({"p": {"S": "1"}, "a": {"N": "3"}, "s": {"S": "text"}}));
+        let request = json!({"TableName": "items", "Key": {"p": {"S": "1"}}, "Expected": expected,
+            "ConditionalOperator": joined});
+        self.call("DeleteItem", request).err().map(|(code, _)| code)
+    }
 }
 
 fn invalid() -> Option<&'static str> {
@@ -531,6 +559,15 @@ fn an_index_is_read_in_its_own_order() {
 }
 
 #[test]
+fn a_key_without_a_sort_key_has_no_condition_on_another_attribute() {
+    let recorded = Recorded::new();
+    let request = json!({"TableName": "items", "KeyConditionExpression": "p = :v AND z = :v",
+        "ExpressionAttributeValues": {":v": {"S": "x"}}});
+    let (_, message) = recorded.call("Query", request).unwrap_err();
+    assert_eq!(message, "Query key condition not supported");
+}
+
+#[test]
 fn select_must_fit_the_projection() {
     let recorded = Recorded::new();
     for (select, projection, index, part) in [
@@ -553,5 +590,83 @@ fn select_must_fit_the_projection() {
             }
             Err((_, message)) => assert!(!part.is_empty() && message.contains(part), "{select}: {message}"),
         }
+    }
+}
+
+#[test]
+fn a_condition_before_expressions_has_values_that_fit_each_other() {
+    let recorded = Recorded::new();
+    let numbers = |one: &str, other: &str| json!([{"N": one}, {"N": other}]);
+    let mixed = json!([{"N": "3"}, {"S": "dog"}]);
+    for (operator, values, part) in [
+        ("BETWEEN", numbers("4", "3"), "BETWEEN"),
+        ("BETWEEN", mixed.clone(), "type"),
+        ("IN", mixed, "type"),
+        ("DOG", numbers("3", "4"), "comparisonOperator"),
+        ("DOG", json!([]), "comparisonOperator"),
+    ] {
+        for result in recorded.legacy(&json!({"ComparisonOperator": operator, "AttributeValueList": values})) {
+            let (code, message) = result.unwrap_err();
+            assert_eq!(code, "ValidationException", "{operator} {values}");
+            assert!(message.contains(part), "{operator} {values}: {message}");
+        }
+    }
+    let between = json!({"a": {"ComparisonOperator": "BETWEEN", "AttributeValueList": numbers("3", "3")}});
+    assert_eq!(recorded.expected(between, None), None);
+}
+
+#[test]
+fn an_absent_attribute_neither_contains_a_value_nor_does_not() {
+    let recorded = Recorded::new();
+    let condition = |operator: &str| json!({"ComparisonOperator": operator, "AttributeValueList": [{"S": "x"}]});
+    for (attribute, operator, is_true) in [
+        ("s", "CONTAINS", true),
+        ("s", "NOT_CONTAINS", false),
+        ("a", "NOT_CONTAINS", true),
+        ("absent", "CONTAINS", false),
+        ("absent", "NOT_CONTAINS", false),
+    ] {
+        let other = |value: &str| json!({"ComparisonOperator": "EQ", "AttributeValueList": [{"N": value}]});
+        let one = |joined: &Value| json!({attribute: condition(operator), "zz": joined});
+        for (expected, joined, is_true) in [
+            (json!({attribute: condition(operator)}), None, is_true),
+            (one(&json!({"Exists": false})), Some("AND"), is_true),
+            (one(&other("1")), Some("OR"), is_true),
+            (one(&json!({"Exists": false})), Some("OR"), true),
+        ] {
+            let code = recorded.expected(expected.clone(), joined);
+            assert_eq!(
+                code.as_deref(),
+                if is_true { None } else { FALSE },
+                "{expected} {joined:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_operator_has_a_list_of_values_and_nothing_else() {
+    let recorded = Recorded::new();
+    let three = json!({"N": "3"});
+    for (condition, code) in [
+        (json!({"ComparisonOperator": "EQ", "AttributeValueList": [three]}), None),
+        (json!({"ComparisonOperator": "EQ", "Value": three}), None),
+        (
+            json!({"ComparisonOperator": "EQ", "AttributeValueList": [three], "Exists": false}),
+            invalid(),
+        ),
+        (
+            json!({"ComparisonOperator": "EQ", "Value": three, "Exists": true}),
+            invalid(),
+        ),
+        (
+            json!({"ComparisonOperator": "EQ", "AttributeValueList": [three], "Value": three}),
+            invalid(),
+        ),
+        (json!({"AttributeValueList": [three]}), invalid()),
+        (json!({"AttributeValueList": [three], "Value": three}), invalid()),
+    ] {
+        let actual = recorded.expected(json!({"a": condition}), None);
+        assert_eq!(actual.as_deref(), code, "{condition}");
     }
 }

@@ -59,12 +59,10 @@ impl KeyCondition {
             match &schema.sort {
                 Some((name, _)) if name == of_key.name => {}
                 Some((name, _)) => return Err(missed(name)),
-                None => return Err(missed(of_key.name)),
+                None => return Err(not_supported()),
             }
         }
-        let equal = partition
-            .equal
-            .ok_or_else(|| Refusal::validation("Query key condition not supported"))?;
+        let equal = partition.equal.ok_or_else(not_supported)?;
         check(&partition, schema)?;
         if let Some(sort) = &sort {
             check(sort, schema)?;
@@ -157,6 +155,10 @@ fn invalid(problem: &str) -> Refusal {
 
 fn invalid_operator(operator: &str) -> Refusal {
     Refusal::validation(format!("Invalid operator used in {MEMBER}: {operator}"))
+}
+
+fn not_supported() -> Refusal {
+    Refusal::validation("Query key condition not supported")
 }
 
 fn missed(name: &str) -> Refusal {

@@ -1,13 +1,15 @@
 //! Conditions and updates as they were before expressions.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value};
 
-use super::comparison::tag;
+use super::comparison::{order, tag};
 use super::condition::{Comparator, Condition, Operand, Part, Test};
 use super::path::Path;
 use super::update::{Action, ActionKind, Assigned, Term, Update};
 use crate::dynamo::value::{LONGEST_NAME, check_value, unexpected};
-use crate::dynamo::wording::Wording;
+use crate::dynamo::wording::{Wording, invalid_member};
 use crate::wire::Refusal;
 
 /// Reads members of a request that have no expressions.
@@ -16,6 +18,23 @@ pub(super) struct Legacy {
 }
 
 const INVALID: &str = "One or more parameter values were invalid: ";
+
+/// What `ComparisonOperator` may be, in the order of an error.
+const OPERATORS: [&str; 13] = [
+    "IN",
+    "NULL",
+    "BETWEEN",
+    "LT",
+    "NOT_CONTAINS",
+    "EQ",
+    "GT",
+    "NOT_NULL",
+    "NE",
+    "LE",
+    "BEGINS_WITH",
+    "GE",
+    "CONTAINS",
+];
 
 impl Legacy {
     /// Conditions by the names of their attributes, joined by a `ConditionalOperator`.
@@ -39,11 +58,7 @@ impl Legacy {
         let mut parts: Vec<Part> = Vec::new();
         for (name, condition) in conditions.into_iter().flatten() {
             let is_first = parts.is_empty();
-            let (test, is_negated) = self.condition(name, condition)?;
-            parts.push(Part::Test(test));
-            if is_negated {
-                parts.push(Part::Not);
-            }
+            parts.extend(self.condition(name, condition)?);
             if !is_first {
                 parts.push(if matches!(joined, Part::Or) {
                     Part::Or
@@ -55,15 +70,16 @@ impl Legacy {
         Ok(Some(Condition { parts }))
     }
 
-    /// One condition, and whether it is negated.
-    fn condition(&self, name: &str, condition: &Value) -> Result<(Test, bool), Refusal> {
+    /// One condition, as the parts of the whole.
+    fn condition(&self, name: &str, condition: &Value) -> Result<Vec<Part>, Refusal> {
         let condition = condition.as_object().ok_or_else(unexpected)?;
+        self.check_members(name, condition)?;
         let path = Path::attribute(name);
         let Some(operator) = condition
             .get("ComparisonOperator")
             .filter(|operator| !operator.is_null())
         else {
-            return Ok((self.expected(path, condition)?, false));
+            return Ok(vec![Part::Test(self.expected(path, condition)?)]);
         };
         let values = match condition.get("AttributeValueList") {
             Some(Value::Array(values)) => values.clone(),
@@ -73,6 +89,56 @@ impl Legacy {
             check_value(value, self.wording)?;
         }
         let operator = operator.as_str().ok_or_else(unexpected)?;
+        self.check_values(operator, &values)?;
+        let mut operands = values.into_iter().map(Operand::Value);
+        let attribute = Operand::Path(path.clone());
+        let mut next = || operands.next().ok_or_else(unexpected);
+        let compare = |comparator: Comparator, value: Operand| Test::Compare(attribute.clone(), comparator, value);
+        let test = match operator {
+            "EQ" => compare(Comparator::Equal, next()?),
+            "NE" => compare(Comparator::NotEqual, next()?),
+            "LT" => compare(Comparator::Less, next()?),
+            "LE" => compare(Comparator::LessOrEqual, next()?),
+            "GT" => compare(Comparator::Greater, next()?),
+            "GE" => compare(Comparator::GreaterOrEqual, next()?),
+            "NULL" => Test::NotExists(path),
+            "NOT_NULL" => Test::Exists(path),
+            "BEGINS_WITH" => Test::BeginsWith(attribute, next()?),
+            "CONTAINS" => Test::Contains(attribute, next()?),
+            // False if there is no such attribute, unlike `NE`.
+            "NOT_CONTAINS" => {
+                let contains = Part::Test(Test::Contains(attribute, next()?));
+                return Ok(vec![contains, Part::Not, Part::Test(Test::Exists(path)), Part::And]);
+            }
+            "BETWEEN" => Test::Between(attribute, next()?, next()?),
+            _ => Test::In(attribute, operands.collect()),
+        };
+        Ok(vec![Part::Test(test)])
+    }
+
+    /// Refuses a condition with members that exclude each other.
+    fn check_members(&self, name: &str, condition: &Map<String, Value>) -> Result<(), Refusal> {
+        let has = |member: &str| condition.get(member).is_some_and(|value| !value.is_null());
+        let problem = if has("Value") && has("AttributeValueList") {
+            "Value and AttributeValueList cannot be used together"
+        } else if has("Exists") && has("ComparisonOperator") {
+            "Exists and ComparisonOperator cannot be used together"
+        } else if has("AttributeValueList") && !has("ComparisonOperator") {
+            "AttributeValueList can only be used with a ComparisonOperator"
+        } else {
+            return Ok(());
+        };
+        Err(self.wording.refuse(format!("{INVALID}{problem} for Attribute: {name}")))
+    }
+
+    /// Checks that an operator is known, and that it takes these values.
+    fn check_values(&self, operator: &str, values: &[Value]) -> Result<(), Refusal> {
+        if !OPERATORS.contains(&operator) {
+            return Err(invalid_member(format_args!(
+                "Value '{operator}' at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set: [{}]",
+                OPERATORS.join(", ")
+            )));
+        }
         let expected = match operator {
             "NULL" | "NOT_NULL" => 0..=0,
             "BETWEEN" => 2..=2,
@@ -84,38 +150,25 @@ impl Legacy {
                 "{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
             )));
         }
+        if values.iter().any(|value| tag(value) != tag(&values[0])) {
+            return Err(self.wording.refuse(format!(
+                "{INVALID}AttributeValues inside AttributeValueList must be of same type"
+            )));
+        }
         if let Some(value) = values.iter().find(|value| !accepts(operator, tag(value))) {
             return Err(self.wording.refuse(format!(
                 "{INVALID}ComparisonOperator {operator} is not valid for {} AttributeValue type",
                 tag(value)
             )));
         }
-        let mut operands = values.into_iter().map(Operand::Value);
-        let attribute = Operand::Path(path.clone());
-        let mut next = || operands.next().ok_or_else(unexpected);
-        let compare =
-            |comparator: Comparator, value: Operand| (Test::Compare(attribute.clone(), comparator, value), false);
-        Ok(match operator {
-            "EQ" => compare(Comparator::Equal, next()?),
-            "NE" => compare(Comparator::NotEqual, next()?),
-            "LT" => compare(Comparator::Less, next()?),
-            "LE" => compare(Comparator::LessOrEqual, next()?),
-            "GT" => compare(Comparator::Greater, next()?),
-            "GE" => compare(Comparator::GreaterOrEqual, next()?),
-            "NULL" => (Test::NotExists(path), false),
-            "NOT_NULL" => (Test::Exists(path), false),
-            "BEGINS_WITH" => (Test::BeginsWith(attribute, next()?), false),
-            "CONTAINS" => (Test::Contains(attribute, next()?), false),
-            "NOT_CONTAINS" => (Test::Contains(attribute, next()?), true),
-            "BETWEEN" => (Test::Between(attribute, next()?, next()?), false),
-            "IN" => (Test::In(attribute, operands.collect()), false),
-            other => {
-                return Err(self.wording.refuse(format!(
-                    "Value '{other}' at 'comparisonOperator' failed to satisfy constraint: Member must satisfy enum value set: \
-                     [IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]"
-                )));
+        match values {
+            [low, high] if operator == "BETWEEN" && order(low, high).is_some_and(Ordering::is_gt) => {
+                Err(self.wording.refuse(
+                    "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound",
+                ))
             }
-        })
+            _ => Ok(()),
+        }
     }
 
     /// A condition by `Value` and `Exists` alone.
