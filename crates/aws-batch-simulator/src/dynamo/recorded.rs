@@ -164,8 +164,15 @@ fn a_condition_may_nest_as_deep_as_its_operators_allow() {
             "{condition}: {error:?}"
         );
     }
-    let functions = format!("SET x = {}a{}", "if_not_exists(a,".repeat(200), ", a)".repeat(200));
-    recorded.update(None, &functions, json!({})).unwrap_err();
+    for update in [
+        format!("SET x = {}a{}", "if_not_exists(a,".repeat(200), ", a)".repeat(200)),
+        format!("SET x = {}", "if_not_exists(a,(".repeat(240)),
+        format!("SET x={}", "(".repeat(4_090)),
+        format!("SET x = {}a{}", "(".repeat(2_000), ")".repeat(2_000)),
+        format!("SET x = a + {}a", "(".repeat(4_000)),
+    ] {
+        recorded.update(None, &update, json!({})).unwrap_err();
+    }
     let (code, message) = recorded.condition(&flat(151), json!({})).unwrap();
     assert_eq!(
         (code.as_str(), message.contains("operator count: 301")),
@@ -297,6 +304,10 @@ fn an_update_is_checked_before_and_with_its_item() {
         ("SET x = if_not_exists(:v, :v)", number(), "requires a document path"),
         ("SET x = size(l)", json!({}), "not allowed"),
         ("SET x = :v + :v + :v", number(), "Syntax error"),
+        ("SET x = (:v + :v", number(), "Syntax error"),
+        ("SET x = (:v + :v) + :v", number(), "Syntax error"),
+        ("SET x = :v + (:v + :v)", number(), "Syntax error"),
+        ("SET x = (((:v)))", number(), "Syntax error"),
         ("SET x = :v SET y = :v", number(), "can only be used once"),
         ("SET a = :v, a.b = :v", number(), "overlap"),
         ("SET a.b = :v, a[1] = :v", number(), "conflict"),
@@ -334,6 +345,11 @@ fn an_update_is_checked_before_and_with_its_item() {
             "SET a.c = a.b - :v",
             number(),
             json!({"a": {"M": {"b": {"N": "1"}, "c": {"N": "-6"}}}}),
+        ),
+        (
+            "SET x = (a.b + :v), y = ((a.b) - (:v)), z = (a.b) + (:v)",
+            number(),
+            json!({"x": {"N": "8"}, "y": {"N": "-6"}, "z": {"N": "8"}}),
         ),
         (
             "SET x = if_not_exists(y, if_not_exists(a.b, :v))",
@@ -668,5 +684,51 @@ fn an_operator_has_a_list_of_values_and_nothing_else() {
     ] {
         let actual = recorded.expected(json!({"a": condition}), None);
         assert_eq!(actual.as_deref(), code, "{condition}");
+    }
+}
+
+#[test]
+fn an_update_has_as_many_operators_as_a_condition() {
+    let recorded = Recorded::new();
+    let update = |count: usize| {
+        let sums = (0..count).map(|number| format!("a{number}=b{}b", if number % 2 == 0 { "+" } else { "-" }));
+        let update = format!("SET {}", sums.collect::<Vec<_>>().join(","));
+        recorded.update(Some(json!({"b": {"N": "1"}})), &update, json!({}))
+    };
+    update(300).unwrap();
+    let message = update(301).unwrap_err();
+    assert!(message.contains("too many operators; operator count: 301"), "{message}");
+}
+
+/// The values behind the one that is too large are not looked at: they might be hundreds of copies of an item.
+#[test]
+fn an_update_stops_where_its_item_becomes_too_large() {
+    let recorded = Recorded::new();
+    let large = || Some(json!({"l": {"L": [{"S": "x".repeat(150_000)}]}}));
+    for update in [
+        "SET a = l, b = l, c = l, d = absent",
+        "SET a = list_append(if_not_exists(x, list_append(if_not_exists(x, list_append(l, l)), l)), absent)",
+    ] {
+        let message = recorded.update(large(), update, json!({})).unwrap_err();
+        assert!(
+            message.contains("Item size to update has exceeded"),
+            "{update}: {message}"
+        );
+    }
+    recorded.update(large(), "SET a = l", json!({})).unwrap();
+}
+
+/// With a comparison of each member with each other one it takes minutes.
+#[test]
+fn a_set_grows_and_shrinks_by_thousands_of_members() {
+    let recorded = Recorded::new();
+    let members = |range: std::ops::Range<u32>| -> Value { range.map(|number| number.to_string()).collect() };
+    let set = |range: std::ops::Range<u32>| json!({"ns": {"NS": members(range)}});
+    for (update, range, expected) in [
+        ("ADD ns :v", 30_000..90_000, set(0..90_000)),
+        ("DELETE ns :v", 30_000..90_000, set(0..30_000)),
+    ] {
+        let after = recorded.update(Some(set(0..60_000)), update, json!({":v": {"NS": members(range)}}));
+        assert_eq!(after, Ok(Some(expected)), "{update}");
     }
 }

@@ -29,9 +29,9 @@ pub(super) fn check_item(item: &Map<String, Value>, wording: Wording) -> Result<
     size_of_members(item, 0, wording)
 }
 
-/// Refuses a value that is not one of an item.
-pub(super) fn check_value(value: &Value, wording: Wording) -> Result<(), Refusal> {
-    size_of(value, 0, wording).map(|_| ())
+/// The bytes of a value without its name, or why it is not one of an item.
+pub(super) fn check_value(value: &Value, wording: Wording) -> Result<usize, Refusal> {
+    size_of(value, 0, wording)
 }
 
 fn size_of_members(members: &Map<String, Value>, depth: usize, wording: Wording) -> Result<usize, Refusal> {

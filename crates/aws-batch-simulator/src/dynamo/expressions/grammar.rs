@@ -10,7 +10,7 @@ use super::path::Path;
 use super::token::{Token, TokenKind};
 use crate::wire::Refusal;
 
-/// Comparisons, `AND`, `OR`, `NOT`, `BETWEEN` and `IN` of one expression at most.
+/// Operators of one expression at most: comparisons, `AND`, `OR`, `NOT`, `BETWEEN` and `IN`, or `+` and `-`.
 const MOST_OPERATORS: usize = 300;
 /// Values behind `IN` at most.
 const MOST_VALUES: usize = 100;
@@ -69,13 +69,18 @@ impl Parser<'_, '_> {
         if !self.is_at_end() || !pending.is_empty() {
             return Err(self.syntax_error());
         }
-        if operators > MOST_OPERATORS {
-            return Err(self.invalid(format_args!(
-                "The expression contains too many operators; operator count: {}",
-                MOST_OPERATORS + 1
-            )));
-        }
+        self.check_operators(operators)?;
         Ok(Condition { parts })
+    }
+
+    pub(super) fn check_operators(&self, operators: usize) -> Result<(), Refusal> {
+        if operators <= MOST_OPERATORS {
+            return Ok(());
+        }
+        Err(self.invalid(format_args!(
+            "The expression contains too many operators; operator count: {}",
+            MOST_OPERATORS + 1
+        )))
     }
 
     /// A comparison or a function. An operand may be in parentheses of its own, which are taken from those that are open.

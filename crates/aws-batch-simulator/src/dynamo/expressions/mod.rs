@@ -26,7 +26,7 @@ use self::legacy::{Legacy, check_mixed};
 use self::parser::Parser;
 use self::placeholders::Placeholders;
 pub(super) use self::selection::Selection;
-use self::update::Update;
+use self::update::{TOO_LARGE, Update};
 use super::change::{Change, Kind};
 use super::evaluation::{Evaluation, Failure, Setting, delete, put};
 use super::key::Schema;
@@ -88,8 +88,7 @@ pub(super) fn evaluate(
                 Some(item) => {
                     let size = size_of_item(&item).map_err(Failure::Item)?;
                     if size > LARGEST_ITEM {
-                        let message = "Item size to update has exceeded the maximum allowed size";
-                        return Err(Failure::Item(Refusal::validation(message)));
+                        return Err(Failure::Item(Refusal::validation(TOO_LARGE)));
                     }
                     Some(put(change, Value::Object(item), size))
                 }

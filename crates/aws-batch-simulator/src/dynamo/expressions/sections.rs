@@ -31,6 +31,13 @@ impl Parser<'_, '_> {
                 }
             }
         }
+        let is_sum = |action: &&Action| {
+            matches!(
+                action.kind,
+                ActionKind::Set(Assigned::Sum(..) | Assigned::Difference(..))
+            )
+        };
+        self.check_operators(update.actions.iter().filter(is_sum).count())?;
         let paths: Vec<&Path> = update.actions.iter().map(|action| &action.path).collect();
         match problem_of_paths(&paths) {
             Some(problem) => Err(self.invalid(problem)),
@@ -69,13 +76,20 @@ impl Parser<'_, '_> {
         Ok(Action { path, kind })
     }
 
+    /// A term or a sum of two, either of which may be in parentheses.
     fn assigned(&mut self) -> Result<Assigned, Refusal> {
+        let is_open = self.take_symbol("(");
         let one = self.update_term()?;
+        // The parenthesis may belong to the first term alone.
+        let is_open = is_open && !self.take_symbol(")");
         let operator = ["+", "-"].into_iter().find(|symbol| self.take_symbol(symbol));
-        let Some(operator) = operator else {
+        let other = operator.map(|_| self.update_term()).transpose()?;
+        if is_open {
+            self.expect_symbol(")")?;
+        }
+        let (Some(operator), Some(other)) = (operator, other) else {
             return Ok(Assigned::Term(one));
         };
-        let other = self.update_term()?;
         for term in [&one, &other] {
             self.check_type(operator, term, "N")?;
         }
@@ -86,13 +100,18 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// A path, a value or a function. Functions nest no deeper than the length of an expression allows.
+    /// A path, a value or a function, in parentheses or not: in one pair of them, because they do not nest.
     fn update_term(&mut self) -> Result<Term, Refusal> {
-        if self.take_symbol("(") {
-            let term = self.update_term()?;
+        let is_open = self.take_symbol("(");
+        let term = self.bare_term()?;
+        if is_open {
             self.expect_symbol(")")?;
-            return Ok(term);
         }
+        Ok(term)
+    }
+
+    /// The same without parentheses. Functions nest no deeper than the length of an expression allows: 340 of them.
+    fn bare_term(&mut self) -> Result<Term, Refusal> {
         if let Some(name) = self.take_function() {
             return self.update_function(name);
         }

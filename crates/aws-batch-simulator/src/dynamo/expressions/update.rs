@@ -1,10 +1,14 @@
 //! Updates.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::comparison::{identity, number, parts, tag};
 use super::path::{Path, Step};
 use super::projection::Projection;
+use crate::dynamo::value::{LARGEST_ITEM, check_value};
+use crate::dynamo::wording::Wording;
 
 /// What an update does to an item.
 #[derive(Debug, Default)]
@@ -52,7 +56,8 @@ type Problem = String;
 const INVALID_PATH: &str = "The document path provided in the update expression is invalid for update";
 const MISSING: &str = "The provided expression refers to an attribute that does not exist in the item";
 const WRONG_TYPE: &str = "An operand in the update expression has an incorrect data type";
-/// The same before there were expressions.
+pub(super) const TOO_LARGE: &str = "Item size to update has exceeded the maximum allowed size";
+/// The words for a wrong type before there were expressions.
 const MISMATCH: &str = "Type mismatch for attribute to update";
 
 impl Update {
@@ -83,23 +88,30 @@ impl Update {
         };
         let mut after = before.clone();
         let mut removed: Vec<&Path> = Vec::new();
+        let mut assigned_bytes = 0;
+        // Nothing removes what is assigned, because their paths do not overlap: the item is as large at least.
+        let mut assign = |after: &mut Map<String, Value>, path: &Path, value: Value| {
+            assigned_bytes += bytes(&value)?;
+            check_size(assigned_bytes)?;
+            set(after, path, value)
+        };
         let mut ordered: Vec<&Action> = self.actions.iter().collect();
         // New elements of a list come in the order of their indexes.
         ordered.sort_by(|one, other| one.path.cmp(&other.path));
         for Action { path, kind } in ordered {
             match kind {
-                ActionKind::Set(assigned) => set(&mut after, path, assigned.of(before)?)?,
+                ActionKind::Set(assigned) => assign(&mut after, path, assigned.of(before)?)?,
                 ActionKind::Remove => removed.push(path),
                 ActionKind::Add(value) => {
                     let sum = match path.find(before) {
                         Some(old) => added(old, value)?,
                         None => value.clone(),
                     };
-                    set(&mut after, path, sum)?;
+                    assign(&mut after, path, sum)?;
                 }
                 ActionKind::Delete(value) => match path.find(before) {
                     Some(old) => match without(old, value)? {
-                        Some(rest) => set(&mut after, path, rest)?,
+                        Some(rest) => assign(&mut after, path, rest)?,
                         None => removed.push(path),
                     },
                     None => check_parent(&after, path)?,
@@ -153,8 +165,10 @@ impl Term {
 fn appended(one: &Value, other: &Value) -> Result<Value, Problem> {
     match (parts(one), parts(other)) {
         (("L", Value::Array(one)), ("L", Value::Array(other))) => {
-            let all: Vec<&Value> = one.iter().chain(other).collect();
-            Ok(json!({"L": all}))
+            let all: Vec<Value> = one.iter().chain(other).cloned().collect();
+            let all = json!({"L": all});
+            check_size(bytes(&all)?)?;
+            Ok(all)
         }
         _ => Err(WRONG_TYPE.to_owned()),
     }
@@ -178,14 +192,9 @@ fn added(old: &Value, value: &Value) -> Result<Value, Problem> {
         (("N", _), ("N", _)) => sum(old, value, false),
         (("L", _), ("L", _)) => appended(old, value),
         ((tag @ ("SS" | "NS" | "BS"), Value::Array(members)), (of_value, Value::Array(more))) if tag == of_value => {
-            let mut all = members.clone();
-            let has =
-                |all: &[Value], member: &Value| all.iter().any(|other| identity(tag, other) == identity(tag, member));
-            for member in more {
-                if !has(&all, member) {
-                    all.push(member.clone());
-                }
-            }
+            let mut present = identities(tag, members);
+            let added = more.iter().filter(|member| present.insert(identity(tag, member)));
+            let all: Vec<Value> = members.iter().chain(added).cloned().collect();
             Ok(json!({tag: all}))
         }
         _ => Err(WRONG_TYPE.to_owned()),
@@ -198,17 +207,28 @@ fn without(old: &Value, value: &Value) -> Result<Option<Value>, Problem> {
     let (Some(members), true) = (old[tag].as_array(), tag == of_value) else {
         return Err(WRONG_TYPE.to_owned());
     };
-    let deleted: Vec<String> = value[tag]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|member| identity(tag, member))
-        .collect();
+    let deleted = identities(tag, value[tag].as_array().into_iter().flatten());
     let rest: Vec<&Value> = members
         .iter()
         .filter(|member| !deleted.contains(&identity(tag, member)))
         .collect();
     Ok((!rest.is_empty()).then(|| json!({tag: rest})))
+}
+
+fn identities<'v>(tag: &str, members: impl IntoIterator<Item = &'v Value>) -> HashSet<String> {
+    members.into_iter().map(|member| identity(tag, member)).collect()
+}
+
+fn bytes(value: &Value) -> Result<usize, Problem> {
+    check_value(value, Wording::Plain).map_err(|refusal| refusal.message().to_owned())
+}
+
+/// Refuses what makes an item too large by itself, before there is more of it.
+fn check_size(bytes: usize) -> Result<(), Problem> {
+    if bytes > LARGEST_ITEM {
+        return Err(TOO_LARGE.to_owned());
+    }
+    Ok(())
 }
 
 /// The list or map that has the last element of a path, and this element. The path has more than one.
