@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::key::{KeyType, Schema};
+use super::key::{KeyType, LONGEST_PARTITION, LONGEST_SORT, Schema};
+use super::value::{decode, text};
 use crate::admission::{IndexDemand, Throughput};
 use crate::wire::Refusal;
 
@@ -51,9 +52,9 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Refuses an item with an attribute of the index's key that has another type, or is empty.
+    /// Refuses an item with an attribute of the index's key that has another type, is empty or too long.
     pub(super) fn check(&self, item: &Map<String, Value>) -> Result<(), Refusal> {
-        for (name, expected) in self.schema.attributes() {
+        for ((name, expected), longest) in self.schema.attributes().zip([LONGEST_PARTITION, LONGEST_SORT]) {
             let Some(value) = item.get(name) else { continue };
             let Some((actual, content)) = value.as_object().and_then(|value| value.iter().next()) else {
                 continue;
@@ -71,6 +72,18 @@ impl Index {
                 return Err(Refusal::validation(format!(
                     "One or more parameter values are not valid. A value specified for a secondary index key is not supported. \
                      The AttributeValue for a key attribute cannot contain an empty {what} value. IndexName: {}, IndexKey: {name}",
+                    self.name
+                )));
+            }
+            let bytes = match expected {
+                KeyType::S => text(content)?.len(),
+                KeyType::B => decode(content)?.len(),
+                KeyType::N => 0,
+            };
+            if bytes > longest {
+                return Err(Refusal::validation(format!(
+                    "One or more parameter values were invalid: Size limit exceeded for Index Key {name} Actual Size: {bytes} \
+                     bytes Max Size: {longest} bytes IndexName: {}",
                     self.name
                 )));
             }

@@ -10,9 +10,9 @@ use crate::admission::Place;
 use crate::wire::Refusal;
 
 /// Bytes of a partition key at most.
-const LONGEST_PARTITION: usize = 2_048;
+pub(super) const LONGEST_PARTITION: usize = 2_048;
 /// Bytes of a sort key at most.
-const LONGEST_SORT: usize = 1_024;
+pub(super) const LONGEST_SORT: usize = 1_024;
 
 /// The type of a key attribute, named as the wire does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,11 +19,17 @@ impl Recorded {
     fn new() -> Self {
         let tables: Tables = Registry::new("table", 1);
         let by_kind = IndexOptions::key("kind", KeyType::S).sort_key("rank", KeyType::N);
+        let by_label = IndexOptions::key("rank", KeyType::N).sort_key("label", KeyType::S);
         for (name, options) in [
             ("items", TableOptions::key("p", KeyType::S)),
             ("pairs", TableOptions::key("p", KeyType::S).sort_key("c", KeyType::S)),
             ("numbers", TableOptions::key("p", KeyType::N)),
-            ("indexed", TableOptions::key("p", KeyType::S).index("by_kind", by_kind)),
+            (
+                "indexed",
+                TableOptions::key("p", KeyType::S)
+                    .index("by_kind", by_kind)
+                    .index("by_label", by_label),
+            ),
             (
                 "on_demand",
                 TableOptions::key("p", KeyType::S).throughput(Throughput::on_demand(OnDemand::default())),
@@ -698,6 +704,103 @@ fn an_update_has_as_many_operators_as_a_condition() {
     update(300).unwrap();
     let message = update(301).unwrap_err();
     assert!(message.contains("too many operators; operator count: 301"), "{message}");
+}
+
+#[test]
+fn a_placeholder_has_255_bytes_at_most() {
+    let recorded = Recorded::new();
+    for (length, expected) in [(254, None), (255, invalid())] {
+        let (name, value) = (format!("#{}", "n".repeat(length)), format!(":{}", "v".repeat(length)));
+        for (condition, names, values) in [
+            (
+                format!("attribute_not_exists({name})"),
+                json!({&name: "a"}),
+                Value::Null,
+            ),
+            (format!("a <> {value}"), Value::Null, json!({&value: {"N": "1"}})),
+        ] {
+            let request = json!({"TableName": "items", "Item": {"p": {"S": "1"}}, "ConditionExpression": condition,
+                "ExpressionAttributeNames": names, "ExpressionAttributeValues": values});
+            let error = recorded.call("PutItem", request).err();
+            assert_eq!(
+                error.as_ref().map(|(code, _)| code.as_str()),
+                expected,
+                "{length}: {error:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_key_of_an_index_is_no_longer_than_one_of_a_table() {
+    let recorded = Recorded::new();
+    let count = |index: &str| {
+        let scanned = recorded.call("Scan", json!({"TableName": "indexed", "IndexName": index}));
+        scanned.unwrap()["Count"].clone()
+    };
+    for (index, key, longest) in [("by_kind", "kind", 2_048), ("by_label", "label", 1_024)] {
+        for length in [longest, longest + 1] {
+            let value = json!({"S": "v".repeat(length)});
+            let item = json!({"p": {"S": index}, "rank": {"N": "1"}, key: value});
+            let set = json!({key: {"Action": "PUT", "Value": value}, "rank": {"Value": {"N": "1"}}});
+            for (operation, request) in [
+                ("PutItem", json!({"TableName": "indexed", "Item": item})),
+                (
+                    "BatchWriteItem",
+                    json!({"RequestItems": {"indexed": [{"PutRequest": {"Item": item}}]}}),
+                ),
+                (
+                    "UpdateItem",
+                    json!({"TableName": "indexed", "Key": {"p": {"S": index}}, "AttributeUpdates": set}),
+                ),
+            ] {
+                match recorded.call(operation, request) {
+                    Ok(_) => assert_eq!((length, count(index)), (longest, json!(1)), "{operation}"),
+                    Err((code, message)) => {
+                        assert_eq!(
+                            (length, code.as_str()),
+                            (longest + 1, "ValidationException"),
+                            "{message}"
+                        );
+                        let sizes = format!("Actual Size: {length} bytes Max Size: {longest} bytes IndexName: {index}");
+                        assert!(message.contains(&sizes), "{operation}: {message}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn segments_are_counted_from_0_to_a_million() {
+    let recorded = Recorded::new();
+    for (segment, total, part) in [
+        (
+            json!(-1),
+            json!(4),
+            "1 validation error detected: Value '-1' at 'segment'",
+        ),
+        (json!(-1), Value::Null, "greater than or equal to 0"),
+        (json!(0), json!(0), "Value '0' at 'totalSegments'"),
+        (json!(0), json!(-1), "greater than or equal to 1"),
+        (json!(0), json!(1_000_001), "less than or equal to 1000000"),
+        (json!(-1), json!(-1), "2 validation errors detected"),
+        (json!(4), json!(4), "not less than TotalSegments"),
+        (Value::Null, json!(4), "Segment parameter is required"),
+        (json!(0), json!(1_000_000), ""),
+    ] {
+        let request = json!({"TableName": "items", "Segment": segment, "TotalSegments": total});
+        match recorded.call("Scan", request) {
+            Ok(_) => assert_eq!(part, "", "{segment} of {total}"),
+            Err((code, message)) => {
+                assert_eq!(code, "ValidationException", "{segment} of {total}");
+                assert!(
+                    !part.is_empty() && message.contains(part),
+                    "{segment} of {total}: {message}"
+                );
+            }
+        }
+    }
 }
 
 /// The values behind the one that is too large are not looked at: they might be hundreds of copies of an item.

@@ -9,13 +9,14 @@ use super::expressions::Selection;
 use super::reading::{Position, Returned, View, Wanted, charged, ended_by_fault};
 use super::tables::Tables;
 use super::value::unexpected;
+use super::wording::invalid_members;
 use crate::admission::{Demand, Place};
 use crate::calls::Cost;
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 
 /// Segments of a scan at most.
-const MOST_SEGMENTS: u64 = 1_000_000;
+const MOST_SEGMENTS: i64 = 1_000_000;
 
 /// What a call asks for.
 struct Requested {
@@ -99,21 +100,15 @@ fn segment(body: &Value) -> Result<(RangeInclusive<u64>, String), Refusal> {
             "The {missing} parameter is required but was not present in the request when {present} is present"
         ))
     };
-    let (segment, total) = match (&body["Segment"], &body["TotalSegments"]) {
-        (Value::Null, Value::Null) => return Ok((0..=u64::MAX, String::new())),
-        (Value::Null, _) => return Err(missing("Segment", "parameter TotalSegments")),
-        (_, Value::Null) => return Err(missing("TotalSegments", "Segment parameter")),
-        (segment, total) => (
-            segment.as_u64().ok_or_else(unexpected)?,
-            total.as_u64().ok_or_else(unexpected)?,
-        ),
+    let (segment, of_segment) = number(body, "Segment", "segment", 0..=MOST_SEGMENTS - 1)?;
+    let (total, of_total) = number(body, "TotalSegments", "totalSegments", 1..=MOST_SEGMENTS)?;
+    invalid_members(&of_total.into_iter().chain(of_segment).collect::<Vec<_>>())?;
+    let (segment, total) = match (segment, total) {
+        (None, None) => return Ok((0..=u64::MAX, String::new())),
+        (None, Some(_)) => return Err(missing("Segment", "parameter TotalSegments")),
+        (Some(_), None) => return Err(missing("TotalSegments", "Segment parameter")),
+        (Some(segment), Some(total)) => (segment, total),
     };
-    if !(1..=MOST_SEGMENTS).contains(&total) {
-        return Err(Refusal::validation(format!(
-            "1 validation error detected: Value '{total}' at 'totalSegments' failed to satisfy constraint: Member must have \
-             value less than or equal to {MOST_SEGMENTS}"
-        )));
-    }
     if segment >= total {
         return Err(Refusal::validation(format!(
             "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: {segment} is not less \
@@ -133,6 +128,28 @@ fn segment(body: &Value) -> Result<(RangeInclusive<u64>, String), Refusal> {
         bound(segment)..=end,
         format!("TotalSegments: {total} Segment: {segment}"),
     ))
+}
+
+/// A member that is a number, if it is there, and what is wrong with it.
+fn number(
+    body: &Value,
+    member: &str,
+    path: &str,
+    allowed: RangeInclusive<i64>,
+) -> Result<(Option<u64>, Option<String>), Refusal> {
+    if body[member].is_null() {
+        return Ok((None, None));
+    }
+    let number = body[member].as_i64().ok_or_else(unexpected)?;
+    let bound = if number < *allowed.start() {
+        format!("greater than or equal to {}", allowed.start())
+    } else if number > *allowed.end() {
+        format!("less than or equal to {}", allowed.end())
+    } else {
+        return Ok((u64::try_from(number).ok(), None));
+    };
+    let problem = format!("Value '{number}' at '{path}' failed to satisfy constraint: Member must have value {bound}");
+    Ok((None, Some(problem)))
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub(crate) struct Placeholders<'a> {
     used: BTreeSet<&'a str>,
 }
 
+/// Bytes of a placeholder at most, with its first character.
+const LONGEST: usize = 255;
+
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 
@@ -108,6 +111,12 @@ fn members<'a>(
     }
     if members.is_empty() {
         return Err(wording.refuse(format!("{member} must not be empty")));
+    }
+    if let Some(key) = members.keys().find(|key| key.len() > LONGEST) {
+        return Err(Refusal::validation(format!(
+            "{member} contains invalid key: The key has {} bytes, and {LONGEST} are the limit; key: \"{key}\"",
+            key.len()
+        )));
     }
     let is_placeholder = |key: &str| {
         let rest = key.strip_prefix(first);
