@@ -835,3 +835,21 @@ fn a_set_grows_and_shrinks_by_thousands_of_members() {
         assert_eq!(after, Ok(Some(expected)), "{update}");
     }
 }
+
+#[test]
+fn a_wrong_expression_is_told_before_a_missing_table_or_a_wrong_key() {
+    let recorded = Recorded::new();
+    for operation in ["PutItem", "UpdateItem", "DeleteItem"] {
+        for (table, name) in [("missing", "p"), ("items", "other")] {
+            let call = |condition: &str| {
+                let item = json!({name: {"S": "1"}});
+                let mut request = json!({"TableName": table, "ConditionExpression": condition});
+                request[if operation == "PutItem" { "Item" } else { "Key" }] = item;
+                recorded.call(operation, request).unwrap_err().1
+            };
+            let (wrong, right) = (call("a ="), call("attribute_exists(a)"));
+            assert!(wrong.contains("Invalid ConditionExpression"), "{operation}: {wrong}");
+            assert!(!right.contains("ConditionExpression"), "{operation}: {right}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::change::{CAPACITY, Change, Kind, problem_of_enum};
 use super::consumed::Consumed;
 use super::decision::Decided;
+use super::expressions;
 use super::request::METRICS;
 use super::table::Table;
 use super::tables::{Tables, not_found};
@@ -35,9 +36,12 @@ pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answere
     // A value is wrong whatever the table is, even if there is no such table.
     let mut change = check(kind, body).inspect_err(refused)?;
     let (Some(table), Some(call)) = (found.clone(), call) else {
-        return Err(not_found());
+        return Err(expressions::check(&change).err().unwrap_or_else(not_found));
     };
-    fit(&table, &mut change).inspect_err(refused)?;
+    let fitting = fit(&table, &mut change);
+    // Expressions are checked again with the item. A wrong one comes before a wrong key.
+    let fitting = fitting.map_err(|problem| expressions::check(&change).err().unwrap_or(problem));
+    fitting.inspect_err(refused)?;
     if let Some(is_applied) = call.fault.replaces_answer() {
         return answer_with_fault(&table, &change, &call, is_applied);
     }

@@ -111,6 +111,11 @@ fn plain(item: &Map<String, Value>) -> Map<String, Value> {
     }
 }
 
+/// Refuses a change that stands alone if its expressions are wrong, whatever its table is.
+pub(super) fn check(change: &Change) -> Result<(), Refusal> {
+    requested(change, Wording::Member).map(|_| ())
+}
+
 fn requested(change: &Change, wording: Wording) -> Result<Requested, Refusal> {
     let request = &change.request;
     check_mixed(
