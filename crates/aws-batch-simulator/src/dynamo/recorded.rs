@@ -1,5 +1,7 @@
-//! Answers of the service that others have recorded: the authors of ScyllaDB's `test/alternator`, whose tests pass on it, of moto and of
+//! Answers of the service that others have recorded: the authors of `ScyllaDB`'s `test/alternator`, whose tests pass on it, of moto and of
 //! LocalStack.
+
+#![expect(clippy::needless_pass_by_value, reason = "nearly all values are made for one call")]
 
 use serde_json::{Map, Value, json};
 
@@ -136,10 +138,7 @@ impl Recorded {
     }
 }
 
-fn invalid() -> Option<&'static str> {
-    Some("ValidationException")
-}
-
+const INVALID: Option<&str> = Some("ValidationException");
 const FALSE: Option<&str> = Some("ConditionalCheckFailedException");
 
 #[test]
@@ -149,19 +148,19 @@ fn a_condition_may_nest_as_deep_as_its_operators_allow() {
     let flat = |count: usize| vec!["a<b"; count].join(" and ");
     for (condition, expected) in [
         (nested(149), None),
-        (nested(150), invalid()),
-        (nested(454), invalid()),
-        (format!("{}a<b{}", "(".repeat(163), ")".repeat(163)), invalid()),
-        (format!("{}a<b{}", "(".repeat(2_046), ")".repeat(2_046)), invalid()),
-        ("(".repeat(4_096), invalid()),
+        (nested(150), INVALID),
+        (nested(454), INVALID),
+        (format!("{}a<b{}", "(".repeat(163), ")".repeat(163)), INVALID),
+        (format!("{}a<b{}", "(".repeat(2_046), ")".repeat(2_046)), INVALID),
+        ("(".repeat(4_096), INVALID),
         (format!("{}a<b", "not ".repeat(250)), None),
         (format!("{}a<b", "not ".repeat(249)), FALSE),
-        (format!("{}a<b", "not ".repeat(1_000)), invalid()),
+        (format!("{}a<b", "not ".repeat(1_000)), INVALID),
         (flat(150), None),
-        (flat(151), invalid()),
-        (flat(254), invalid()),
-        (format!("a < {}b{}", "size(".repeat(680), ")".repeat(680)), invalid()),
-        (format!("a < {}b{}", "f(".repeat(1_355), ")".repeat(1_355)), invalid()),
+        (flat(151), INVALID),
+        (flat(254), INVALID),
+        (format!("a < {}b{}", "size(".repeat(680), ")".repeat(680)), INVALID),
+        (format!("a < {}b{}", "f(".repeat(1_355), ")".repeat(1_355)), INVALID),
     ] {
         let error = recorded.condition(&condition, json!({}));
         assert_eq!(
@@ -235,58 +234,58 @@ fn a_condition_that_no_item_could_meet_is_refused_and_others_are_true_or_false()
     let text = |value: &str| json!({":v": {"S": value}});
     let size = |size: &str| json!({":v": {"S": "abc"}, ":n": {"N": size}});
     for (condition, values, expected) in [
-        ("a < :v", list.clone(), invalid()),
-        (":v >= a", list.clone(), invalid()),
-        ("a BETWEEN :v AND b", list.clone(), invalid()),
+        ("a < :v", list.clone(), INVALID),
+        (":v >= a", list.clone(), INVALID),
+        ("a BETWEEN :v AND b", list.clone(), INVALID),
         ("l < a", json!({}), FALSE),
         ("a < :v", text("1"), FALSE),
         ("absent < lacking", json!({}), FALSE),
         ("absent <> lacking", json!({}), None),
         ("absent = lacking", json!({}), FALSE),
-        ("attribute_type(a, :v)", text("DOG"), invalid()),
-        ("attribute_type(a, :v)", number("1"), invalid()),
-        ("attribute_type(a, b)", json!({}), invalid()),
+        ("attribute_type(a, :v)", text("DOG"), INVALID),
+        ("attribute_type(a, :v)", number("1"), INVALID),
+        ("attribute_type(a, b)", json!({}), INVALID),
         ("attribute_type(:v, :v)", text("S"), None),
         ("attribute_type(:v, :v)", text("N"), FALSE),
-        ("attribute_exists(:v)", text("a"), invalid()),
+        ("attribute_exists(:v)", text("a"), INVALID),
         ("size(:v) = :n", size("3"), None),
         ("size(:v) = :n", size("4"), FALSE),
-        ("size(:v) > a", number("1"), invalid()),
+        ("size(:v) > a", number("1"), INVALID),
         ("size(a) = b", json!({}), FALSE),
         ("size(l) = a", json!({}), None),
-        ("size(s)", json!({}), invalid()),
-        ("size(s, s) > a", json!({}), invalid()),
-        ("attribute_exists(a) = b", json!({}), invalid()),
-        ("BEGINS_WITH(s, :v)", text("te"), invalid()),
+        ("size(s)", json!({}), INVALID),
+        ("size(s, s) > a", json!({}), INVALID),
+        ("attribute_exists(a) = b", json!({}), INVALID),
+        ("BEGINS_WITH(s, :v)", text("te"), INVALID),
         ("begins_with(s, :v)", text("te"), None),
-        ("begins_with(s, :v)", number("1"), invalid()),
-        ("contains(s, s)", json!({}), invalid()),
+        ("begins_with(s, :v)", number("1"), INVALID),
+        ("contains(s, s)", json!({}), INVALID),
         ("contains(l, :v)", text("x"), None),
-        ("if_not_exists(a, b) = a", json!({}), invalid()),
+        ("if_not_exists(a, b) = a", json!({}), INVALID),
         (
             "a BETWEEN :v AND :n",
             json!({":v": {"N": "2"}, ":n": {"N": "1"}}),
-            invalid(),
+            INVALID,
         ),
         (
             "a BETWEEN :v AND :n",
             json!({":v": {"N": "0"}, ":n": {"S": "1"}}),
-            invalid(),
+            INVALID,
         ),
         ("a BETWEEN b AND a", json!({}), FALSE),
         ("(a) = (:v)", number("1"), None),
         ("((a) = :v) AND NOT (b = :v)", number("1.0"), None),
-        ("((a = :v))", number("1"), invalid()),
+        ("((a = :v))", number("1"), INVALID),
         ("((a = :v) AND b > a)", number("1"), None),
         ("a = :v OR b = :v AND b = a", number("1"), None),
         ("NOT a = :v OR b > a", number("1"), None),
         ("a IN (b, :v)", number("1"), None),
-        ("a =", json!({}), invalid()),
-        ("_a = b", json!({}), invalid()),
-        ("a = b AND", json!({}), invalid()),
-        ("a = b)", json!({}), invalid()),
-        ("and = b", json!({}), invalid()),
-        ("a = l[99999999999]", json!({}), invalid()),
+        ("a =", json!({}), INVALID),
+        ("_a = b", json!({}), INVALID),
+        ("a = b AND", json!({}), INVALID),
+        ("a = b)", json!({}), INVALID),
+        ("and = b", json!({}), INVALID),
+        ("a = l[99999999999]", json!({}), INVALID),
     ] {
         let error = recorded.condition(condition, values);
         let code = error.as_ref().map(|(code, _)| code.as_str());
@@ -420,7 +419,7 @@ fn a_projection_has_paths_that_are_apart_and_not_too_deep() {
 #[test]
 fn names_of_attributes_have_a_longest_length() {
     let recorded = Recorded::new();
-    for (length, expected) in [(65_535, None), (65_536, invalid())] {
+    for (length, expected) in [(65_535, None), (65_536, INVALID)] {
         let name = "n".repeat(length);
         let mut item = Map::from_iter([("p".to_owned(), json!({"S": "1"}))]);
         item.insert(name.clone(), json!({"N": "1"}));
@@ -675,18 +674,18 @@ fn an_operator_has_a_list_of_values_and_nothing_else() {
         (json!({"ComparisonOperator": "EQ", "Value": three}), None),
         (
             json!({"ComparisonOperator": "EQ", "AttributeValueList": [three], "Exists": false}),
-            invalid(),
+            INVALID,
         ),
         (
             json!({"ComparisonOperator": "EQ", "Value": three, "Exists": true}),
-            invalid(),
+            INVALID,
         ),
         (
             json!({"ComparisonOperator": "EQ", "AttributeValueList": [three], "Value": three}),
-            invalid(),
+            INVALID,
         ),
-        (json!({"AttributeValueList": [three]}), invalid()),
-        (json!({"AttributeValueList": [three], "Value": three}), invalid()),
+        (json!({"AttributeValueList": [three]}), INVALID),
+        (json!({"AttributeValueList": [three], "Value": three}), INVALID),
     ] {
         let actual = recorded.expected(json!({"a": condition}), None);
         assert_eq!(actual.as_deref(), code, "{condition}");
@@ -709,7 +708,7 @@ fn an_update_has_as_many_operators_as_a_condition() {
 #[test]
 fn a_placeholder_has_255_bytes_at_most() {
     let recorded = Recorded::new();
-    for (length, expected) in [(254, None), (255, invalid())] {
+    for (length, expected) in [(254, None), (255, INVALID)] {
         let (name, value) = (format!("#{}", "n".repeat(length)), format!(":{}", "v".repeat(length)));
         for (condition, names, values) in [
             (

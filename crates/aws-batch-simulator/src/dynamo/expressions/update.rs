@@ -80,10 +80,10 @@ impl Update {
         key: &Map<String, Value>,
     ) -> Result<Option<Map<String, Value>>, Problem> {
         let mut actions = self.actions.iter();
-        let removes = |action: &Action| matches!(action.kind, ActionKind::Remove | ActionKind::Delete(_));
+        let only_takes = |action: &Action| matches!(action.kind, ActionKind::Remove | ActionKind::Delete(_));
         let before = match item {
             Some(item) => item,
-            None if !self.actions.is_empty() && actions.all(removes) => return Ok(None),
+            None if !self.actions.is_empty() && actions.all(only_takes) => return Ok(None),
             None => key,
         };
         let mut after = before.clone();
