@@ -2,17 +2,24 @@
 
 use serde_json::{Map, Value};
 
-use super::expressions::{KeyCondition, Selection};
+use super::expressions::{Condition, KeyCondition, Selection};
 use super::key::Schema;
 use super::reading::{Position, Returned, View, Wanted, charged, ended_by_fault};
-use super::tables::Tables;
+use super::tables::{Tables, not_found};
 use super::value::unexpected;
 use crate::admission::{Demand, Place};
 use crate::calls::Cost;
 use crate::journal::Answered;
 use crate::wire::{Outcome, Refusal};
 
-/// What a call asks for.
+/// What a call asks for, whatever its table is.
+struct Asked {
+    returned: Returned,
+    selection: Selection,
+    condition: Condition,
+}
+
+/// The same for its table.
 struct Requested {
     returned: Returned,
     selection: Selection,
@@ -23,9 +30,16 @@ struct Requested {
 }
 
 pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
-    let table = tables.of_request(body)?;
+    let found = tables.maybe_of_request(body)?;
+    let asked = asked(body);
+    let Some(table) = found else {
+        return Err(asked.err().unwrap_or_else(not_found));
+    };
     let call = table.reads().call(answered);
-    let requested = View::of(&table, body).and_then(|view| Ok((requested(&view, body)?, view)));
+    let requested = asked.and_then(|asked| {
+        let view = View::of(&table, body)?;
+        Ok((requested(&view, asked, body)?, view))
+    });
     let (requested, view) = requested.inspect_err(|_| table.count_refused_read())?;
     if let Some(ended) = ended_by_fault(&table, &call.fault) {
         return ended;
@@ -55,9 +69,23 @@ pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Resul
     Ok(Outcome::Success(answer))
 }
 
-fn requested(view: &View<'_>, body: &Value) -> Result<Requested, Refusal> {
+fn asked(body: &Value) -> Result<Asked, Refusal> {
     let returned = Returned::of(body)?;
-    let (selection, condition) = Selection::of_query(body, view.schema())?;
+    let (selection, condition) = Selection::of_query(body)?;
+    Ok(Asked {
+        returned,
+        selection,
+        condition,
+    })
+}
+
+fn requested(view: &View<'_>, asked: Asked, body: &Value) -> Result<Requested, Refusal> {
+    let Asked {
+        returned,
+        selection,
+        condition,
+    } = asked;
+    let condition = selection.fit(&condition, view.schema(), body)?;
     let hash = hash_of(view.schema(), &condition.partition)?;
     let after = view.start(body)?;
     if let Some(after) = &after {

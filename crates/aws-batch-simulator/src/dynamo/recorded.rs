@@ -851,4 +851,19 @@ fn a_wrong_expression_is_told_before_a_missing_table_or_a_wrong_key() {
             assert!(!right.contains("ConditionExpression"), "{operation}: {right}");
         }
     }
+    for (table, index) in [("missing", None), ("items", Some("missing"))] {
+        for operation in ["Scan", "Query"] {
+            let call = |filter: &str| {
+                let mut request = json!({"TableName": table, "IndexName": index, "FilterExpression": filter});
+                if operation == "Query" {
+                    request["KeyConditions"] =
+                        json!({"p": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "1"}]}});
+                }
+                recorded.call(operation, request).unwrap_err().1
+            };
+            let (wrong, right) = (call("a ="), call("attribute_exists(a)"));
+            assert!(wrong.contains("Invalid FilterExpression"), "{operation}: {wrong}");
+            assert!(!right.contains("FilterExpression"), "{operation}: {right}");
+        }
+    }
 }

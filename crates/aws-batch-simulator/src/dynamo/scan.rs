@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::consumed::read_units;
 use super::expressions::Selection;
 use super::reading::{Position, Returned, View, Wanted, charged, ended_by_fault};
-use super::tables::Tables;
+use super::tables::{Tables, not_found};
 use super::value::unexpected;
 use super::wording::invalid_members;
 use crate::admission::{Demand, Place};
@@ -18,7 +18,17 @@ use crate::wire::{Outcome, Refusal};
 /// Segments of a scan at most.
 const MOST_SEGMENTS: i64 = 1_000_000;
 
-/// What a call asks for.
+/// What a call asks for, whatever its table is.
+struct Asked {
+    returned: Returned,
+    selection: Selection,
+    /// The hashes of the partition keys of the segment.
+    hashes: RangeInclusive<u64>,
+    /// The number of the segment in the words of an error.
+    segment: String,
+}
+
+/// The same for its table.
 struct Requested {
     returned: Returned,
     selection: Selection,
@@ -29,9 +39,16 @@ struct Requested {
 }
 
 pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
-    let table = tables.of_request(body)?;
+    let found = tables.maybe_of_request(body)?;
+    let asked = asked(body);
+    let Some(table) = found else {
+        return Err(asked.err().unwrap_or_else(not_found));
+    };
     let call = table.reads().call(answered);
-    let requested = View::of(&table, body).and_then(|view| Ok((requested(&view, body)?, view)));
+    let requested = asked.and_then(|asked| {
+        let view = View::of(&table, body)?;
+        Ok((requested(&view, asked, body)?, view))
+    });
     let (requested, view) = requested.inspect_err(|_| table.count_refused_read())?;
     if let Some(ended) = ended_by_fault(&table, &call.fault) {
         return ended;
@@ -74,15 +91,30 @@ fn partitions(all: usize, hashes: RangeInclusive<u64>) -> f64 {
     touched
 }
 
-fn requested(view: &View<'_>, body: &Value) -> Result<Requested, Refusal> {
+fn asked(body: &Value) -> Result<Asked, Refusal> {
     let returned = Returned::of(body)?;
     let selection = Selection::of_scan(body)?;
-    let (hashes, position) = segment(body)?;
+    let (hashes, segment) = segment(body)?;
+    Ok(Asked {
+        returned,
+        selection,
+        hashes,
+        segment,
+    })
+}
+
+fn requested(view: &View<'_>, asked: Asked, body: &Value) -> Result<Requested, Refusal> {
+    let Asked {
+        returned,
+        selection,
+        hashes,
+        segment,
+    } = asked;
     let after = view.start(body)?;
     if after.as_ref().is_some_and(|after| !hashes.contains(&after.own.hash)) {
         return Err(Refusal::validation(format!(
             "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct \
-             Segment. {position}"
+             Segment. {segment}"
         )));
     }
     Ok(Requested {

@@ -20,7 +20,7 @@ mod update;
 
 use serde_json::{Map, Value};
 
-use self::condition::Condition;
+pub(super) use self::condition::Condition;
 pub(super) use self::key_condition::KeyCondition;
 use self::legacy::{Legacy, check_mixed};
 use self::parser::Parser;

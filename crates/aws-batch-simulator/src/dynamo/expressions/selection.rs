@@ -43,8 +43,8 @@ impl Selection {
         Ok(Self { filter, projection })
     }
 
-    /// Of a query, with its condition on the keys of a schema.
-    pub(crate) fn of_query(request: &Value, schema: &Schema) -> Result<(Self, KeyCondition), Refusal> {
+    /// Of a query, with its condition on keys, which must [fit](Self::fit) a schema.
+    pub(crate) fn of_query(request: &Value) -> Result<(Self, Condition), Refusal> {
         let expressions = ["ProjectionExpression", "FilterExpression", "KeyConditionExpression"];
         let legacy = ["AttributesToGet", "QueryFilter", "ConditionalOperator"];
         check_mixed(request, &legacy, &expressions, Wording::Plain)?;
@@ -61,10 +61,16 @@ impl Selection {
                 "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
             )
         })?;
-        let condition = KeyCondition::of(&condition, schema)?;
+        placeholders.check_all_used()?;
+        Ok((Self { filter, projection }, condition))
+    }
+
+    /// The condition as one on the keys of a schema, which the filter must not have.
+    pub(crate) fn fit(&self, condition: &Condition, schema: &Schema, request: &Value) -> Result<KeyCondition, Refusal> {
+        let condition = KeyCondition::of(condition, schema)?;
         let mut keys = schema.attributes().map(|(name, _)| name);
         let filters = |name: &&String| {
-            filter
+            self.filter
                 .as_ref()
                 .is_some_and(|filter| filter.roots().any(|root| root == *name))
         };
@@ -78,8 +84,7 @@ impl Selection {
                 "{member} can only contain non-primary key attributes: Primary key attribute: {name}"
             )));
         }
-        placeholders.check_all_used()?;
-        Ok((Self { filter, projection }, condition))
+        Ok(condition)
     }
 
     /// The selected values of an item; `None` if the filter does not hold for it.
