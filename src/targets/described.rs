@@ -143,7 +143,7 @@ impl Described {
 
     /// Gives a message an id if it needs one.
     pub(super) fn complete(&self, id: &mut Option<String>) {
-        if id.is_none() && self.needs_ids() {
+        if id.is_none() && self.lets_sender_give_ids() {
             let number = self.next.fetch_add(1, Relaxed);
             *id = Some(format!("{:032x}-{number}", self.prefix));
         }
@@ -151,12 +151,12 @@ impl Described {
 
     /// Gives a message of a spool its id if it needs one.
     pub(super) fn identify(&self, id: &mut Option<String>, identity: &Identity) {
-        if id.is_none() && self.needs_ids() {
+        if id.is_none() && self.lets_sender_give_ids() {
             *id = Some(identity.to_string());
         }
     }
 
-    fn needs_ids(&self) -> bool {
+    fn lets_sender_give_ids(&self) -> bool {
         self.is_fifo && self.is_by_content() == Some(false)
     }
 }
