@@ -77,7 +77,11 @@ async fn start(folder: &Path) -> Result<Started, SpoolError> {
 
 /// Most are short, and some take several pages.
 fn text(number: usize) -> String {
-    let length = if number % 97 == 0 { 9_000 } else { 10 + number % 90 };
+    let length = if number.is_multiple_of(97) {
+        9_000
+    } else {
+        10 + number % 90
+    };
     format!("{number} {}", "x".repeat(length))
 }
 

@@ -34,13 +34,13 @@ impl Device {
         }
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spool/device.c");
         let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-        let compiled = Command::new(compiler)
+        let built = Command::new(compiler)
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .arg(temporary.path().join("device.so"))
             .arg(source)
             .args(["-ldl", "-lpthread"])
             .status();
-        assert!(compiled.unwrap().success());
+        assert!(built.unwrap().success());
         Self { temporary }
     }
 

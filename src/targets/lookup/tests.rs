@@ -184,11 +184,16 @@ fn a_failed_call_says_whether_to_ask_again() {
     }
 }
 
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How a call fails.
+type Failing = fn(Fault) -> LookupError;
+
 /// A lookup of a number that the service changes, and how often it was asked.
 struct Changing {
     lookup: Lookup<u32>,
     says: Cell<u32>,
-    error: Cell<Option<fn(Fault) -> LookupError>>,
+    error: Cell<Option<Failing>>,
     calls: Cell<u32>,
 }
 
@@ -229,10 +234,10 @@ async fn an_answer_is_asked_for_again_after_an_hour() {
     for once in [false, true] {
         let changing = Changing::known().await;
         changing.says.set(8);
-        sleep(OLD - Duration::from_secs(1)).await;
+        sleep(OLD.saturating_sub(SECOND)).await;
         assert!(changing.lookup.missing().is_none());
         assert_eq!((changing.prepared(once).await, changing.calls.get()), (7, 1));
-        sleep(Duration::from_secs(1)).await;
+        sleep(SECOND).await;
         assert_eq!(changing.lookup.missing().unwrap().code(), "Describe: outdated");
         assert_eq!((changing.prepared(once).await, changing.calls.get()), (8, 2));
         assert!(changing.lookup.missing().is_none());
@@ -254,7 +259,7 @@ async fn an_answer_that_seems_outdated_is_asked_for_again_at_once_and_at_most_on
         if changing.calls.get() > before {
             asked_at.push(second);
         }
-        sleep(Duration::from_secs(1)).await;
+        sleep(SECOND).await;
     }
     assert_eq!(asked_at, [0, 60, 120]);
 }
@@ -274,9 +279,9 @@ async fn an_old_answer_holds_while_there_is_no_newer_one() {
             assert_eq!((changing.prepared(once).await, changing.calls.get()), (7, 2));
             assert!(changing.lookup.missing().is_none(), "there is an answer");
             changing.error.set(None);
-            sleep(next - Duration::from_secs(1)).await;
+            sleep(next.saturating_sub(SECOND)).await;
             assert_eq!((changing.prepared(once).await, changing.calls.get()), (7, 2));
-            sleep(Duration::from_secs(1)).await;
+            sleep(SECOND).await;
             assert_eq!((changing.prepared(once).await, changing.calls.get()), (8, 3));
         }
     }

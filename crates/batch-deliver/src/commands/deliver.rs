@@ -29,7 +29,7 @@ type Before<T> = fn(&Job<T>, &[Input]) -> Result<(), Failure>;
 
 /// Delivers the inputs.
 pub(super) async fn deliver<T: Target>(job: Job<T>, common: &Common) -> Result<Outcome, Failure> {
-    deliver_after(job, common, None).await
+    Box::pin(deliver_after(job, common, None)).await
 }
 
 /// The commands that change what is there, or take it away.

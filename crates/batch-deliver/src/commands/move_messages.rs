@@ -106,7 +106,7 @@ impl Moving<'_> {
         let (watch, watched) = oneshot::channel();
         let moving = job.run(|progress| drop(watch.send(progress)));
         let telling = tell(watched, "moved", &console, every);
-        let (moved, told) = beside(moving, telling, &stop).await;
+        let (moved, told) = Box::pin(beside(moving, telling, &stop)).await;
         console.clear_bar();
         let (from, to) = &self.names;
         let elapsed = started.elapsed();
