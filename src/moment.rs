@@ -1,5 +1,10 @@
 //! A moment on two clocks.
 
+#![cfg_attr(
+    not(any(feature = "dynamodb", feature = "sqs", feature = "spool")),
+    allow(dead_code, unused_imports, reason = "nothing else is in doubt or held for long")
+)]
+
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
@@ -33,7 +38,6 @@ impl Moment {
     }
 
     /// How long ago it was at `now` on the clock of the process, on the clock on which more time has passed.
-    #[cfg(any(feature = "dynamodb", feature = "sqs", feature = "spool"))]
     pub(crate) fn age_at(self, now: Instant) -> Duration {
         let elapsed = now.saturating_duration_since(self.instant);
         elapsed.max(self.time.elapsed().unwrap_or_default())

@@ -28,7 +28,7 @@ pub enum Answer {
 
 impl Answer {
     /// Whether the service has refused an entry or the call, for what they carry or name.
-    #[cfg(feature = "_service")]
+    #[cfg(any(feature = "dynamodb", feature = "kinesis", feature = "sns", feature = "sqs"))]
     pub(crate) fn has_refusal(&self) -> bool {
         let is_refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
         match self {

@@ -17,8 +17,8 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use self::codes::{
-    Doubt, EXPIRED, FORBIDDEN, Meaning, NOT_IMPLEMENTED, TOO_LARGE, UNKNOWN_KEYS, WRONG_SIGNATURES, WRONG_TIMES,
-    is_of_resource, known, short,
+    Doubt, EXPIRED, FORBIDDEN, Meaning, NOT_IMPLEMENTED, TOO_LARGE, UNKNOWN_KEYS, WRONG_SIGNATURES, WRONG_TIMES, known,
+    short,
 };
 use super::renewal::Used;
 use super::transmission::{Clock, Signature, is_too_long, is_unconnected, named_wait, signature, unsent};
@@ -81,7 +81,7 @@ where
 #[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
 pub(crate) fn of_named_resources(answer: Answer) -> Answer {
     match answer {
-        Answer::Stop(fault) if is_of_resource(fault.code()) => Answer::Whole(Verdict::Refused(fault)),
+        Answer::Stop(fault) if codes::is_of_resource(fault.code()) => Answer::Whole(Verdict::Refused(fault)),
         answer => answer,
     }
 }

@@ -16,6 +16,7 @@ use super::Fault;
 use crate::events::LOOKUP;
 use crate::time_limit::within;
 
+#[cfg(any(feature = "dynamodb", feature = "eventbridge", feature = "sns", feature = "sqs"))]
 pub(crate) use error::Advice;
 pub use error::LookupError;
 
@@ -221,7 +222,7 @@ impl<T> Lookup<T> {
 
     /// The service has said something that contradicts the answer, or an entry was refused because of the answer alone: it is asked
     /// again before long, because what was asked for may have changed.
-    pub(crate) fn seems_outdated(&self) {
+    pub fn seems_outdated(&self) {
         let can_be_doubted = self.0.known().as_ref().is_some_and(Known::can_be_doubted);
         if can_be_doubted && let Some(known) = self.0.known_mut().as_mut() {
             known.seems_outdated();
