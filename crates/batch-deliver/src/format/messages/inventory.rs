@@ -68,13 +68,28 @@ pub(super) fn row(cells: Vec<String>) -> Option<InventoryRow> {
     })
 }
 
-/// Whether the third and last column is a version, and not a size, a time, a storage class or whether there were several parts.
+/// How an inventory says how objects are encrypted.
+const ENCRYPTIONS: [&str; 5] = ["SSE-S3", "SSE-C", "SSE-KMS", "DSSE-KMS", "NOT-SSE"];
+
+/// Whether the third and last column is a version, and not a size, a time, a storage class, a tag of the content, an encryption or whether
+/// there were several parts.
 fn is_version(text: &str) -> bool {
+    if is_tag(text) || ENCRYPTIONS.contains(&text) {
+        return false;
+    }
     let is_size = text.bytes().all(|byte| byte.is_ascii_digit());
     let is_class = text
         .bytes()
         .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit());
     !is_size && !is_class && !text.contains(':') && !["true", "false"].contains(&text)
+}
+
+/// Whether this is a tag as S3 gives it to a content, with the number of parts if there were several. It has 32 hexadecimal digits, and a
+/// version of S3 has other letters as well.
+fn is_tag(text: &str) -> bool {
+    let (digits, parts) = text.split_once('-').unwrap_or((text, "1"));
+    let is_number = !parts.is_empty() && parts.bytes().all(|byte| byte.is_ascii_digit());
+    digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && is_number
 }
 
 #[cfg(test)]
@@ -101,6 +116,11 @@ mod tests {
             "\"b\",\"k\",\"2026-11-28T10:00:00.000Z\"",
             "\"b\",\"k\",\"GLACIER_IR\"",
             "\"b\",\"k\",\"false\"",
+            "\"b\",\"k\",\"d41d8cd98f00b204e9800998ecf8427e\"",
+            "\"b\",\"k\",\"d41d8cd98f00b204e9800998ecf8427e-12\"",
+            "\"b\",\"k\",\"SSE-S3\"",
+            "\"b\",\"k\",\"DSSE-KMS\"",
+            "\"b\",\"k\",\"NOT-SSE\"",
             "\"b\",\"k\",\"1024\",\"2026-11-28T10:00:00.000Z\",\"d41d8cd98f00b204e9800998ecf8427e\",\"STANDARD\",\"false\"",
         ] {
             assert_eq!(version(line), None, "{line}");
