@@ -175,7 +175,7 @@ impl<T: Target> Job<T> {
         if sums.flaws > 0 {
             self.console.info(&counted(sums.flaws, "bad line"));
         }
-        let line_breaks = self.format.line_breaks();
+        let line_breaks = self.format.take_line_breaks();
         if let Some(line_breaks) = &line_breaks {
             self.console.info(&line_breaks.to_string());
         }

@@ -65,6 +65,8 @@ pub(super) async fn deliver_after<T: Target>(
     }
     if let Some(before) = before {
         task::block_in_place(|| before(&job, &inputs))?;
+        // The inputs are read again.
+        let _ = job.format.take_line_breaks();
     }
     // A deadline begins after the answer.
     let options = PaceOptions::from(&common.pace).options()?;
@@ -110,7 +112,7 @@ pub(super) async fn deliver_after<T: Target>(
     let summary = job.deliver(reading, kept).await;
     let summary = Summary {
         is_decoded: common.encoding.is_some(),
-        line_breaks: job.format.line_breaks(),
+        line_breaks: job.format.take_line_breaks(),
         ..summary
     };
     summary.print(&job.console)

@@ -60,9 +60,9 @@ impl Format<WriteRequest> for TableItems {
         self.json.open_part(part, name)
     }
 
-    fn line_breaks(&self) -> Option<LineBreaks> {
+    fn take_line_breaks(&self) -> Option<LineBreaks> {
         let line_breaks = self.csv.line_breaks.lock();
-        line_breaks.unwrap_or_else(PoisonError::into_inner).clone()
+        line_breaks.unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn can_be_cut(&self, start: &[u8], name: &str) -> bool {

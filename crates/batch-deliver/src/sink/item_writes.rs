@@ -59,8 +59,8 @@ impl Format<ItemWrite> for ItemWrites {
         self.items.can_be_cut(start, name)
     }
 
-    fn line_breaks(&self) -> Option<LineBreaks> {
-        self.items.line_breaks()
+    fn take_line_breaks(&self) -> Option<LineBreaks> {
+        self.items.take_line_breaks()
     }
 }
 

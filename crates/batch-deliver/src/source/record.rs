@@ -76,8 +76,8 @@ pub(crate) trait Format<E>: Send + Sync {
         true
     }
 
-    /// The values with line breaks that were read so far, if there are any.
-    fn line_breaks(&self) -> Option<LineBreaks> {
+    /// The values with line breaks that were read since the last call, if there are any.
+    fn take_line_breaks(&self) -> Option<LineBreaks> {
         None
     }
 }

@@ -41,6 +41,16 @@ fn a_delete_on_a_terminal_names_what_it_reads_and_waits_for_a_yes() {
 }
 
 #[test]
+fn values_with_line_breaks_are_counted_once_though_they_are_read_for_the_question() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id\n\"a\nb\"\n\"c\"\n");
+    let delete = folder.command("delete --simulate 1000 --table items --key id:S a.csv");
+    let (code, printed) = pseudo_terminal::run(delete, "y\n");
+    assert!(printed.contains("1 value has line breaks"), "{printed}");
+    assert_eq!(code, 0, "{printed}");
+}
+
+#[test]
 fn a_table_is_emptied_on_a_terminal_after_a_yes() {
     let (code, printed, left) = delete("--all", "n\n");
     assert!(
