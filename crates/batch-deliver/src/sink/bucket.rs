@@ -24,8 +24,10 @@ pub(crate) async fn bucket(
     } else if access.is_dry_run {
         (Simulator::new(1).s3_client(), Vec::new(), None, None)
     } else {
-        let config = access.connection.config().await?;
         let client = access.connection.bucket(&name).await?;
+        let config = access.connection.config().await?;
+        // The bucket may be in another region than that of the configuration.
+        let config = config.to_builder().region(client.config().region().cloned()).build();
         let site = access.connection.site(&config, "S3", None);
         (client, settings(&config, "S3"), None, Some(site))
     };
