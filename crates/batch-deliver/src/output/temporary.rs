@@ -56,16 +56,19 @@ impl Temporary {
         &self.file
     }
 
-    /// Replaces the other file, if there is one, and takes over its owner, as far as this process may, and its permissions.
+    /// Replaces the other file, if there is one, and takes over its owner, as far as this process may, and its permissions. Another file
+    /// that cannot be replaced gets the content.
     pub(crate) fn replace_alike(&self) -> io::Result<()> {
         if let Ok(old) = fs::metadata(&self.target) {
             take_permissions(&self.file, &old)?;
         }
-        self.replace()
+        match self.replace() {
+            Err(error) if is_mounted(&error) => copied(&self.name.path, &self.target),
+            replaced => replaced,
+        }
     }
 
-    /// Syncs the file and gives it the name of the other one. Then it checks that this name leads to the file. Another file that cannot be
-    /// replaced gets its content.
+    /// Syncs the file and gives it the name of the other one. Then it checks that this name leads to the file.
     pub(crate) fn replace(&self) -> io::Result<()> {
         let Self { file, name, target } = self;
         if !FileIdentity::is_at(file, &name.path)? {
@@ -73,18 +76,7 @@ impl Temporary {
             return Err(io::Error::other(words));
         }
         file.sync_all()?;
-        match fs::rename(&name.path, target) {
-            // A file that is mounted, as in a container, cannot be replaced.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices
-                ) =>
-            {
-                return copied(&name.path, target);
-            }
-            renamed => renamed?,
-        }
+        fs::rename(&name.path, target)?;
         sync_folder_of(target)?;
         if !FileIdentity::is_at(file, target)? {
             return Err(io::Error::other("it was removed or replaced by another process"));
@@ -105,6 +97,14 @@ impl Drop for TemporaryName {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Whether the target cannot be replaced because it is mounted itself, as a file in a container.
+pub(crate) fn is_mounted(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices
+    )
 }
 
 /// Creates a file of a random name, where there is none.

@@ -11,7 +11,7 @@ use super::content::{self, EarlierRun, Line, Recorded};
 use super::{Claim, Identity, Stopped};
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::output::Temporary;
+use crate::output::{Temporary, is_mounted};
 use crate::source::{Beginning, SettledRecords};
 
 /// A file to which lines are appended.
@@ -125,8 +125,19 @@ pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
     // The file is locked before it is renamed, so it is never without a lock.
     let temporary = Temporary::beside(path)?;
     temporary.file().write_all(content)?;
-    temporary.replace()?;
+    temporary.replace().map_err(of_mounted)?;
     Ok(temporary.into_file())
+}
+
+/// What is written over in place could be half of a journal after a kill.
+fn of_mounted(error: io::Error) -> io::Error {
+    if is_mounted(&error) {
+        io::Error::other(format!(
+            "{error}: a journal is replaced as a whole, and a file that is mounted cannot be: mount its folder instead"
+        ))
+    } else {
+        error
+    }
 }
 
 /// Opens or creates the file with this name, and locks it for this process. Also returns the path to which symbolic links lead: the file
