@@ -189,11 +189,15 @@ pub(crate) fn settings(config: &SdkConfig, service: &str) -> Vec<(&'static str, 
     region.into_iter().chain([endpoint]).collect()
 }
 
-/// The endpoint of this service, as the arguments, the environment or the profile give it; or that it is the one of AWS.
+/// The endpoint of this service, as the arguments, the environment or the profile give it, without a user and a password; or that it is the
+/// one of AWS.
 pub(crate) fn endpoint_of(config: &SdkConfig, service: &str) -> String {
     let given = config.endpoint_url().map(ToOwned::to_owned);
     let endpoint = given.or_else(|| endpoints::endpoint(config, service));
-    endpoint.map_or_else(|| OF_AWS.to_owned(), |url| url.trim_end_matches('/').to_owned())
+    endpoint.map_or_else(
+        || OF_AWS.to_owned(),
+        |url| endpoints::without_user(url.trim_end_matches('/')),
+    )
 }
 
 /// An endpoint that nothing else is given for.

@@ -34,6 +34,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     if simulation.is_none() {
         to.check_profile().await?;
     }
+    let has_journal = arguments.recovery.resume.is_some();
     let source = table(&reads, &from, "--from", simulation.as_ref(), key.as_ref()).await?;
     let key = known_key(&arguments.from, &source, key.as_ref())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
@@ -50,10 +51,13 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         };
         return estimate.print(&console, "nothing was copied");
     }
+    let source = source.with_account(has_journal).await;
     // A simulated table is another one, and empty.
-    let target = match arguments.service.simulate {
-        Some(_) => None,
-        None => Some(sink::existing(&arguments.to, &to, "--to").await?),
+    let target = if arguments.service.simulate.is_some() {
+        None
+    } else {
+        let target = sink::existing(&arguments.to, &to, "--to").await?;
+        Some(target.with_account(has_journal).await)
     };
     if let Some(target) = &target {
         check(&arguments, &source, target)?;
@@ -65,7 +69,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
             connection: to.clone(),
             simulate: arguments.service.simulate,
             is_dry_run: false,
-            has_journal: arguments.recovery.resume.is_some(),
+            has_journal,
         };
         sink::table(&arguments.to, Some(key.clone()), &access).await?.0
     };

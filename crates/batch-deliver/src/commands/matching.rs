@@ -163,6 +163,8 @@ impl<'a> Items<'a> {
         let simulation = Simulation::of_source(&common.service, simulated, &console)?;
         let (connection, key) = (common.connection(), &arguments.items.key);
         let table = table(&reads, &connection, "--table", simulation.as_ref(), key.as_ref()).await?;
+        let has_journal = common.recovery.resume.is_some() && !common.dry_run;
+        let table = table.with_account(has_journal).await;
         let key = needed(key.clone().or_else(|| table.key()))?;
         let names = key.attributes().map(|attribute| attribute.name.as_str());
         Ok(Self {

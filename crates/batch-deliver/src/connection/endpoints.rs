@@ -37,6 +37,15 @@ pub(crate) fn url(text: &str) -> Result<String, String> {
     }
 }
 
+/// The URL without a user and a password, which are kept nowhere.
+pub(super) fn without_user(url: &str) -> String {
+    let begin = url.find("://").map_or(0, |scheme| scheme + 3);
+    let (scheme, behind) = url.split_at(begin);
+    let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());
+    let host = behind[..end].rfind('@').map_or(0, |user| user + 1);
+    format!("{scheme}{}", &behind[host..])
+}
+
 /// The same configuration, in which an empty setting is none, as for AWS's own tools. The SDK takes it for an endpoint, and panics. Those
 /// of a profile that is named come before variables.
 pub(super) fn checked(config: SdkConfig, is_profile_named: bool) -> Result<SdkConfig, Failure> {
@@ -106,5 +115,22 @@ impl LoadServiceConfig for NotEmpty {
         // Behind an empty variable of the service come that of all services and the profile.
         let of_all = env::var(variable).ok().filter(|value| !value.is_empty());
         of_all.or_else(of_profile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_and_a_password_are_left_out_of_an_endpoint() {
+        for (url, expected) in [
+            ("http://127.0.0.1:4566", "http://127.0.0.1:4566"),
+            ("http://user:password@host:1", "http://host:1"),
+            ("https://user:p@ss@host/a@b", "https://host/a@b"),
+            ("http://host?a@b", "http://host?a@b"),
+        ] {
+            assert_eq!(without_user(url), expected);
+        }
     }
 }

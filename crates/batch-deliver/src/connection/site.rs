@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
+use tokio::sync::OnceCell;
 
+use super::endpoints::without_user;
 use super::{OF_AWS, account, endpoint_of};
 
 /// Where a table, a queue or a bucket is.
@@ -14,8 +16,8 @@ pub(crate) struct Site {
     service: &'static str,
     /// The endpoint of the service.
     endpoint: String,
-    /// The account, as far as it is known without asking for it.
-    account: Option<String>,
+    /// The account, which is asked for once; within that, `None` if it is not known.
+    account: Arc<OnceCell<Option<String>>>,
 }
 
 impl Site {
@@ -24,17 +26,20 @@ impl Site {
         Self {
             config: Arc::new(config.clone()),
             service,
-            endpoint: given.map_or_else(|| endpoint_of(config, service), ToOwned::to_owned),
-            account: account.map(ToOwned::to_owned),
+            endpoint: given.map_or_else(|| endpoint_of(config, service), without_user),
+            account: Arc::new(OnceCell::new_with(account.map(|account| Some(account.to_owned())))),
         }
     }
 
-    /// Where what has this name is, in words. Without its account, this names that of the credentials.
+    /// The account; if that is not known, that of the credentials.
+    pub(crate) async fn account(&self) -> Option<String> {
+        let asked = || account(&self.config, self.service);
+        self.account.get_or_init(asked).await.clone()
+    }
+
+    /// Where what has this name is, in words.
     pub(crate) async fn of(&self, name: &str) -> String {
-        let account = match &self.account {
-            Some(account) => Some(account.clone()),
-            None => account(&self.config, self.service).await,
-        };
+        let account = self.account().await;
         let account = account.map_or("account not known".to_owned(), |account| format!("account {account}"));
         let region = self.config.region().map(ToString::to_string);
         let endpoint = (self.endpoint != OF_AWS).then(|| self.endpoint.clone());

@@ -52,7 +52,7 @@ pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::recognized::ENDPOINT_OF_INPUTS;
 #[cfg(feature = "distributed")]
 pub(crate) use self::recognized::TABLE_ARN;
-pub(crate) use self::recognized::{OF_PLACE, UNKNOWN};
+pub(crate) use self::recognized::{KEY, OF_PLACE, UNKNOWN};
 pub(crate) use self::simulated::Simulated;
 pub(crate) use self::table::{Existing, existing, existing_in, item_writes, table};
 pub(crate) use self::undelivered::Undelivered;

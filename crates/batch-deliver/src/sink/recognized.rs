@@ -5,6 +5,9 @@ pub(crate) const UNKNOWN: &str = "not known";
 
 pub(super) const ACCOUNT: &str = "account";
 
+/// The key of the table. It says what the records are, and a table that may not be described has it only if it is given.
+pub(crate) const KEY: &str = "key";
+
 pub(crate) const TABLE_ARN: &str = "ARN of the table";
 pub(super) const TABLE_ID: &str = "id of the table";
 
@@ -17,7 +20,8 @@ pub(super) const SOURCE_ARN: &str = "ARN of the source";
 pub(super) const SOURCE_ID: &str = "id of the source";
 
 /// What identifies a service, and the same of a table that is read.
-const OF_SOURCE: [(&str, &str); 2] = [
+const OF_SOURCE: [(&str, &str); 3] = [
+    (ACCOUNT, "account of the source"),
     ("region", "region of the source"),
     ("endpoint", "endpoint of the source"),
 ];
@@ -27,7 +31,7 @@ const OTHER: &str = "it is another one, or was made anew";
 
 /// The settings that say where a delivery leads to, each with what to do about another value. The user may know that another place has the
 /// same content. Those that only one of two runs knows are not compared.
-pub(crate) const OF_PLACE: [(&str, &str); 13] = [
+pub(crate) const OF_PLACE: [(&str, &str); 14] = [
     (TABLE_ID, OTHER),
     (TABLE_ARN, OTHER),
     (ACCOUNT, GIVE),
@@ -40,6 +44,7 @@ pub(crate) const OF_PLACE: [(&str, &str); 13] = [
     (SOURCE_ID, OTHER),
     (OF_SOURCE[0].1, GIVE),
     (OF_SOURCE[1].1, GIVE),
+    (OF_SOURCE[2].1, GIVE),
     (ENDPOINT_OF_INPUTS, GIVE),
 ];
 

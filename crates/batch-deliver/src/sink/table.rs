@@ -15,9 +15,9 @@ use aws_sdk_dynamodb::types::{TableDescription, TableStatus, WriteRequest};
 use tokio::time::sleep;
 
 use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
-use super::recognized::{ACCOUNT, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, of_source};
+use super::recognized::{ACCOUNT, KEY, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, of_source};
 use super::simulated::Simulated;
-use crate::connection::{self, AnswerLimit, Connection, LookupTime, Site, account_of_arn, region_of_arn, settings};
+use crate::connection::{AnswerLimit, Connection, LookupTime, Site, account_of_arn, region_of_arn, settings};
 use crate::console;
 use crate::format::Key;
 use crate::outcome::Failure;
@@ -123,7 +123,7 @@ async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<Reache
         };
         let simulated = Simulated::table(name, &key, rate);
         let client = simulated.simulator.dynamo_client();
-        let settings = simulated_settings(rate).into_iter().chain([("key", key.to_string())]);
+        let settings = simulated_settings(rate).into_iter().chain([(KEY, key.to_string())]);
         let settings = settings.collect();
         return Ok(Reached::within(client, key, settings, Some(simulated)));
     }
@@ -145,17 +145,13 @@ async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<Reache
         _ => description(&client, name, OPTION, connection.lookup_time).await?,
     };
     let key = key.or_else(|| description.as_ref().and_then(Key::of_table));
-    settings.extend(key.iter().map(|key| ("key", key.to_string())));
+    let known = key.as_ref().map_or_else(|| UNKNOWN.to_owned(), Key::to_string);
+    settings.push((KEY, known));
     settings.extend(identity(description.as_ref(), [TABLE_ARN, TABLE_ID]));
     let arn = description.as_ref().and_then(|table| table.table_arn()).unwrap_or(name);
-    let account = account_of_arn(arn).map(ToOwned::to_owned);
-    let site = connection.site(&config, SERVICE, account.as_deref());
+    let site = connection.site(&config, SERVICE, account_of_arn(arn));
     if access.has_journal {
-        let account = match account {
-            Some(account) => Some(account),
-            None => connection::account(&config, SERVICE).await,
-        };
-        settings.extend(account.map(|account| (ACCOUNT, account)));
+        settings.extend(site.account().await.map(|account| (ACCOUNT, account)));
     }
     Ok(Reached {
         client,
@@ -196,9 +192,20 @@ pub(crate) struct Existing {
     pub(crate) settings: Settings,
     /// Where it is; `None` if a simulator has it.
     pub(crate) site: Option<Site>,
+    /// The account that has it, once it is [asked for](Self::with_account) or if it is in the table's ARN.
+    account: Option<String>,
 }
 
 impl Existing {
+    /// The same, with the account for a journal, which is asked for if the table may not be described.
+    pub(crate) async fn with_account(self, has_journal: bool) -> Self {
+        let account = match &self.site {
+            Some(site) if has_journal => site.account().await,
+            _ => self.account,
+        };
+        Self { account, ..self }
+    }
+
     pub(crate) fn key(&self) -> Option<Key> {
         self.description.as_ref().and_then(Key::of_table)
     }
@@ -221,12 +228,11 @@ impl Existing {
     /// What identifies it as the table that is written to, and its service.
     fn as_target(&self, key: &Key) -> Settings {
         let mut settings = self.settings.clone();
-        settings.push(("key", key.to_string()));
+        settings.push((KEY, key.to_string()));
         // Each run simulates a table of its own.
         if self.simulated.is_none() {
             settings.extend(identity(self.description.as_ref(), [TABLE_ARN, TABLE_ID]));
-            let account = self.arn().and_then(account_of_arn);
-            settings.extend(account.map(|account| (ACCOUNT, account.to_owned())));
+            settings.extend(self.account.clone().map(|account| (ACCOUNT, account)));
         }
         settings
     }
@@ -247,10 +253,12 @@ impl Existing {
 
     /// What identifies it as the table that is read, and its service.
     pub(crate) fn as_source(&self) -> Settings {
+        let account = self.account.clone().map(|account| (ACCOUNT, account));
         let service = self
             .settings
             .iter()
             .cloned()
+            .chain(account)
             .map(|(name, value)| (of_source(name), value));
         // Each run simulates a table of its own.
         let table = match self.simulated {
@@ -275,8 +283,10 @@ pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) 
     let client = client(&config);
     let description = description(&client, name, option, connection.lookup_time).await?;
     let arn = description.as_ref().and_then(TableDescription::table_arn);
+    let account = account_of_arn(arn.unwrap_or(name));
     Ok(Existing {
-        site: Some(connection.site(&config, SERVICE, account_of_arn(arn.unwrap_or(name)))),
+        site: Some(connection.site(&config, SERVICE, account)),
+        account: account.map(ToOwned::to_owned),
         description,
         client,
         simulated: None,
@@ -293,6 +303,7 @@ pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Sett
         simulated: Some(Arc::new(simulated)),
         settings,
         site: None,
+        account: None,
     })
 }
 

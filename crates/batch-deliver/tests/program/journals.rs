@@ -315,12 +315,10 @@ fn a_journal_that_is_damaged_or_of_an_older_version_is_refused() {
     folder.run(&load).expect(2, "state is no journal of this program");
 }
 
-/// What may not be looked up is said and not compared; STS tells the account then.
-#[test]
-fn the_account_is_that_of_the_credentials_where_the_table_may_not_be_described() {
-    let account = Arc::new(AtomicU64::new(111_111_111_111));
-    let asked = Arc::clone(&account);
-    let address = serve(move |request| {
+/// The address of a service whose tables may not be described, and in which STS tells this account.
+fn undescribed(account: &Arc<AtomicU64>) -> String {
+    let asked = Arc::clone(account);
+    serve(move |request| {
         let operation = request.header("x-amz-target").unwrap_or_default();
         let (status, body) = if operation.ends_with("DescribeTable") {
             (
@@ -329,6 +327,9 @@ fn the_account_is_that_of_the_credentials_where_the_table_may_not_be_described()
             )
         } else if operation.ends_with("BatchWriteItem") {
             (200, r#"{"UnprocessedItems": {}}"#.to_owned())
+        } else if operation.ends_with("Scan") {
+            let page = r#"{"Items": [{"id": {"N": "1"}}], "Count": 1, "ScannedCount": 1}"#;
+            (200, page.to_owned())
         } else if request.body.starts_with(b"Action=GetCallerIdentity") {
             let result = format!(
                 "<GetCallerIdentityResult><Arn>a</Arn><UserId>u</UserId><Account>{}</Account></GetCallerIdentityResult>",
@@ -340,8 +341,51 @@ fn the_account_is_that_of_the_credentials_where_the_table_may_not_be_described()
             return None;
         };
         Some(Response(status, String::new(), body.into_bytes()))
-    });
-    let folder = Folder::new();
+    })
+}
+
+#[test]
+fn a_key_that_only_one_run_knows_is_not_compared() {
+    let account = Arc::new(AtomicU64::new(111_111_111_111));
+    let (address, folder) = (undescribed(&account), Folder::new());
+    folder.write("a.jsonl", items(0..9));
+    let load = format!("load --table items --resume state a.jsonl --endpoint-url http://{address}");
+    folder.run(&load).expect(0, "9 delivered");
+    folder.run(&format!("{load} --key id:N")).expect(0, "0 delivered");
+    folder.run(&load).expect(0, "0 delivered");
+    folder.run(&format!("{load} --key id:N")).expect(0, "0 delivered");
+    folder
+        .run(&format!("{load} --key name:S"))
+        .expect(2, "the key was id:N, and is name:S");
+}
+
+#[test]
+fn a_journal_of_another_account_is_refused_where_the_table_that_is_read_may_not_be_described() {
+    let account = Arc::new(AtomicU64::new(111_111_111_111));
+    let address = undescribed(&account);
+    for command in [
+        "delete --table items --all --yes",
+        "copy --from items --to other --overwrite",
+    ] {
+        let folder = Folder::new();
+        let run = || {
+            folder.run(&format!(
+                "{command} --key id:N --resume state --endpoint-url http://{address}"
+            ))
+        };
+        account.store(111_111_111_111, Relaxed);
+        run().expect(0, "delivered");
+        run().expect(0, "0 delivered");
+        account.store(222_222_222_222, Relaxed);
+        run().expect(2, "was 111111111111, and is 222222222222");
+    }
+}
+
+/// What may not be looked up is said and not compared; STS tells the account then.
+#[test]
+fn the_account_is_that_of_the_credentials_where_the_table_may_not_be_described() {
+    let account = Arc::new(AtomicU64::new(111_111_111_111));
+    let (address, folder) = (undescribed(&account), Folder::new());
     folder.write("a.jsonl", items(0..9));
     let load = format!("load --table items --key id:N --resume state a.jsonl --endpoint-url http://{address}");
     let first = folder.run(&load);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Claim;
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::sink::{OF_PLACE, UNKNOWN};
+use crate::sink::{KEY, OF_PLACE, UNKNOWN};
 use crate::source::{Beginning, Input, InputStorage, Order, Part};
 
 /// The version of the journal.
@@ -107,7 +107,8 @@ impl Identity {
         let (new, before) = (self.settings.get(name), old.settings.get(name));
         let of_place = OF_PLACE.iter().find(|(known, _)| *known == name);
         let is_unknown = |value: Option<&String>| value.is_none_or(|value| value == UNKNOWN);
-        if new == before || of_place.is_some() && (is_unknown(new) || is_unknown(before)) {
+        let may_be_unknown = of_place.is_some() || name == KEY;
+        if new == before || may_be_unknown && (is_unknown(new) || is_unknown(before)) {
             return None;
         }
         let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
@@ -336,6 +337,11 @@ mod tests {
             (known.unknown(), unknown.unknown()),
             (None, Some(OF_PLACE[0].0.to_owned()))
         );
+        let [id, title, unknown] = ["id:N", "title:S", UNKNOWN].map(|key| of(&[("format", "auto"), (KEY, key)]));
+        for (new, old) in [(&id, &unknown), (&unknown, &id), (&id, &plain), (&plain, &id)] {
+            assert_eq!(difference(new, old), None);
+        }
+        assert!(!difference(&id, &title).unwrap().1);
         let old = Identity {
             program: "0.0.1".to_owned(),
             ..plain.clone()
