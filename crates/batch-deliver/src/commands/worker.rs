@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::matching::written;
-use super::{send, table};
+use super::{send, site, table};
 use crate::arguments::{Common, OfSegments, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::connection::Connection;
 use crate::format::{ItemFormat, TableFormat, TextFormat};
+use crate::job::Job;
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
@@ -92,6 +93,9 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         return work(&worker, activity, heartbeat).await;
     }
     let (job, writes) = table::whole_with_writes(&arguments, deletes).await?;
+    if deletes {
+        say_site(&job).await;
+    }
     let reads = of_segments.reads().checked()?;
     let (reads, which) = match writes.key() {
         Some(key) if deletes => {
@@ -110,6 +114,12 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
     let (dead_letters, checkpoints) = places;
     let worker = Worker::new(job, &pace, dead_letters, checkpoints, Some(tables))?;
     work(&worker, activity, heartbeat).await
+}
+
+/// Says where it is what the worker deletes or updates.
+async fn say_site<T: Target>(job: &Job<T>) {
+    let place = (&*job.destination.name, job.destination.site.as_ref());
+    site::say(&job.console, &[place], false).await;
 }
 
 /// Exports segments until the program is stopped.
@@ -169,6 +179,7 @@ async fn single(
         Ok(of_records.expressions(change(table::needed(key)?)))
     });
     let (job, key) = job.await?;
+    say_site(&job).await;
     let key = table::needed(key)?;
     let reads = reads.keys(key.attributes().map(|attribute| attribute.name.as_str()));
     let tables = FromTables {

@@ -142,7 +142,8 @@ fn deletions_in_one_segment_hide_no_item_of_another() {
     let worker = tables.changing(&activity, &["--delete"]);
     assert_eq!(sum(&activity, 8, "delivered"), 1_000);
     assert!(tables.from.table.is_empty());
-    terminate(worker);
+    let told = terminate(worker);
+    assert!(told.stderr.contains("items: account "), "{}", told.stderr);
 }
 
 #[test]
