@@ -25,7 +25,7 @@ use crate::keeping::{Claim, Failures, Identity, Journal, Location, ORDER, ShownL
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Summary;
 use crate::sink::{Destination, Measured, Settings, Target};
-use crate::source::{self, Format, Input, Order, SettledRecords, Turns};
+use crate::source::{self, Format, Input, Order, ReadSoFar, SettledRecords, Turns};
 use crate::stop::Stop;
 
 /// Records after which the bar is drawn again.
@@ -56,18 +56,18 @@ pub(crate) struct Job<T: Target> {
 }
 
 impl<T: Target> Job<T> {
-    /// Reads the records that are not settled, with checksums if there is a journal.
+    /// Reads the records that are not settled, with checksums if it is kept how far they are read.
     pub(crate) fn read(
         &self,
         inputs: Vec<Input>,
         settled: SettledRecords,
-        journal: Option<&Journal>,
+        read_so_far: Option<&ReadSoFar>,
     ) -> Reading<T::Entry> {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let turns = self.turns(inputs, settled);
-        let turns = match journal {
-            Some(journal) => turns.with_checksums(journal.read_so_far()),
+        let turns = match read_so_far {
+            Some(read_so_far) => turns.with_checksums(read_so_far.clone()),
             None => turns,
         };
         let (receiver, read) = source::read(turns);
@@ -117,8 +117,7 @@ impl<T: Target> Job<T> {
         location: Option<&Location>,
         claim: Claim,
         inputs: &[Input],
-        stop: &Stop,
-    ) -> Result<(Option<Journal>, SettledRecords, Failures), Failure> {
+    ) -> Result<(Option<State>, SettledRecords, Failures), Failure> {
         let Some(location) = location else {
             return Ok((None, SettledRecords::default(), Failures::default()));
         };
@@ -146,8 +145,19 @@ impl<T: Target> Job<T> {
                 "the last run did not end cleanly: up to {most} entries may be sent twice"
             ));
         }
-        Ok((Some(Journal::start(state, stop.token.clone())), settled, failures))
+        Ok((Some(state), settled, failures))
     }
+}
+
+/// What is kept of how far inputs are read, by which the next run recognizes them; `None` without a journal.
+pub(crate) fn read_so_far(state: Option<&State>) -> Option<ReadSoFar> {
+    state.map(|_| ReadSoFar::default())
+}
+
+/// Begins with a journal, if there is one: what is sent from now on is in doubt until it is in the journal.
+pub(crate) fn begin(state: Option<State>, read: Option<ReadSoFar>, stop: &Stop) -> io::Result<Option<Journal>> {
+    let start = |state| Journal::start(state, read.unwrap_or_default(), stop.token.clone());
+    state.map(start).transpose()
 }
 
 /// What cannot be known of the place of a delivery that earlier runs have begun.

@@ -12,8 +12,8 @@ use crate::arguments::Common;
 use crate::connection;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
-use crate::job::{Job, Kept};
-use crate::keeping::{DeadLetter, FailedConditions, Journal, Places};
+use crate::job::{self, Job, Kept};
+use crate::keeping::{DeadLetter, FailedConditions, Places, State};
 use crate::outcome::{Failure, Outcome};
 use crate::output::FileIdentity;
 use crate::progress::Summary;
@@ -85,20 +85,25 @@ pub(super) async fn deliver_after<T: Target>(
     let failed = job.failed.as_ref().map(open).transpose()?;
     let stop = Stop::default();
     stop.print_warnings(job.console.clone(), can_be_renewed);
-    let (journal, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs, &stop)?;
+    let (state, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs)?;
     stop.on_interrupt(job.console.clone());
-    let has_begun = journal.as_ref().is_some_and(Journal::has_begun);
-    let mut reading = job.read(inputs, settled, journal.as_ref());
+    let has_begun = state.as_ref().is_some_and(State::has_begun);
+    let read_so_far = job::read_so_far(state.as_ref());
+    let mut reading = job.read(inputs, settled, read_so_far.as_ref());
     if let Some(look) = job.look.as_ref().filter(|_| !has_begun) {
         match reading.looked_at(look, &stop).await {
             Ok(looked_at) => reading = looked_at,
             Err(failure) => {
-                // The journal tells the next run that nothing was sent.
-                let closed = task::block_in_place(|| journal.as_ref().map_or(Ok(()), Journal::close));
-                return Err(closed.map_or_else(|error| Failure::Failed(error.to_string()), |()| failure));
+                if let Some(dead_letter) = &dead_letter {
+                    // Removes empty files.
+                    task::block_in_place(|| dead_letter.close());
+                }
+                return Err(failure);
             }
         }
     }
+    let journal = job::begin(state, read_so_far, &stop)
+        .map_err(|error| Failure::Failed(format!("the journal cannot be written: {error}")))?;
     let kept = Kept {
         options,
         journal,

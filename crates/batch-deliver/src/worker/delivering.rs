@@ -13,7 +13,7 @@ use super::plan::{InputVersion, Planned};
 use super::shard_result::{CHECKPOINT, DEAD_LETTERS, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
-use crate::job::{Job, Kept};
+use crate::job::{self, Job, Kept};
 use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
@@ -79,10 +79,12 @@ impl<T: Target> Worker<T> {
         let dead_letter = self.dead_letter(shard).await?;
         let options = self.options();
         let inputs = vec![input];
-        let opened = self.job.journal(checkpoint, Claim::Granted, &inputs, &stop);
-        let (journal, settled, earlier) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
+        let opened = self.job.journal(checkpoint, Claim::Granted, &inputs);
+        let (state, settled, earlier) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = settled.len();
-        let reading = self.job.read(inputs, settled, journal.as_ref());
+        let read_so_far = job::read_so_far(state.as_ref());
+        let reading = self.job.read(inputs, settled, read_so_far.as_ref());
+        let journal = job::begin(state, read_so_far, &stop).map_err(|error| ShardResult::of_checkpoint(&error))?;
         let kept = Kept {
             options,
             journal,

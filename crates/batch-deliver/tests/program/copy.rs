@@ -280,6 +280,21 @@ fn a_copy_goes_on_by_a_journal_in_a_bucket() {
         .expect(0, "0 delivered to items");
 }
 
+#[test]
+fn a_copy_that_was_refused_is_corrected_with_the_same_journal() {
+    let tables = Tables::new(0..10, 1e6);
+    tables.folder.write("other.jsonl", json!({"id": 3}).to_string());
+    let load = format!("load --table items {} other.jsonl", tables.to.arguments());
+    tables.folder.run(&load).expect(0, "1 delivered");
+    tables.copy("--resume state").expect(2, "items has items");
+    let corrected = tables.copy("--resume state --overwrite --segments 3");
+    corrected.expect(0, "10 delivered");
+    assert!(!corrected.stderr.contains("written twice"), "{}", corrected.stderr);
+    tables
+        .copy("--resume state --overwrite")
+        .expect(2, "the --segments was 3, and is 8");
+}
+
 #[cfg(feature = "s3")]
 #[test]
 fn a_copy_that_does_not_begin_closes_its_journal_in_a_bucket() {

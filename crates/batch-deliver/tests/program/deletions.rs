@@ -235,9 +235,40 @@ fn a_run_that_was_refused_is_refused_again_with_its_journal() {
     folder.write("keys.txt", "logs/2026/0/0\n");
     let arguments = service.delete("--bucket logs --resume journal keys.txt");
     for _ in 0..2 {
-        folder.run(&arguments).expect(2, "the first key does not exist");
+        let refused = folder.run(&format!("{arguments} --dead-letter dead.jsonl"));
+        refused.expect(2, "the first key does not exist");
     }
     assert_eq!(service.bucket.len(), 30);
+    let files = std::fs::read_dir(folder.path("keys.txt").parent().unwrap()).unwrap();
+    let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = files.filter(|name| name.starts_with("dead")).collect();
+    assert!(left.is_empty(), "{left:?}");
+    folder.write("keys.txt", keys(30));
+    folder.run(&arguments).expect(0, "30 delivered");
+}
+
+#[test]
+fn a_run_that_was_killed_before_it_began_looks_again() {
+    let (folder, service) = (Folder::new(), Service::with(30));
+    folder.write("keys.txt", "logs/2026/0/0\n");
+    let silent = serve(|_| None);
+    let silent = format!("delete-objects --s3-region us-east-1 --endpoint-url http://{silent} --bucket logs");
+    let mut looking = folder
+        .command(&format!("{silent} --resume journal keys.txt"))
+        .spawn()
+        .unwrap();
+    let journal = folder.path("journal");
+    let has_journal = || {
+        std::fs::metadata(&journal)
+            .is_ok_and(|file| file.len() > 0)
+            .then_some(())
+    };
+    crate::program::until_there("a journal", has_journal);
+    looking.kill().unwrap();
+    looking.wait().unwrap();
+    folder
+        .run(&service.delete("--bucket logs --resume journal keys.txt"))
+        .expect(2, "the first key does not exist");
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(super) enum Line {
     Read(Vec<(usize, Beginning)>),
     /// Which run has written the journal.
     Written(WriterStamp),
+    /// From here on, entries may have been sent.
+    Begun,
     /// The run has stopped at a bad line.
     Stopped(Stopped),
     /// The run has ended without being killed.
@@ -51,9 +53,16 @@ pub(super) struct Recorded {
     pub(super) failures: Failures,
     /// How the inputs begin, as far as they were read.
     pub(super) read: BTreeMap<usize, Beginning>,
+    /// Whether entries may have been sent.
+    pub(super) has_begun: bool,
 }
 
 impl Recorded {
+    /// Whether a run that has ended cleanly has left something for the next one.
+    fn is_empty(&self) -> bool {
+        self.settled.len() == 0 && self.failures.is_empty()
+    }
+
     pub(super) fn fail(&mut self, failed: &Failed) {
         self.settled.add(failed.number, failed.number);
         self.failures.add(failed);
@@ -102,6 +111,10 @@ impl EarlierRun {
             stopped,
             has_ended,
         } = parsed;
+        // The next run begins with everything, also if another one is meant.
+        if damaged.is_none() && kept.is_empty() && (has_ended || !kept.has_begun) {
+            return Ok(Self::default());
+        }
         // A later record that is settled would have another number if the line became two.
         let stopped = stopped.filter(|stopped| kept.settled.last().is_none_or(|last| last < stopped.number));
         for difference in identity.differences(&before, stopped.as_ref(), &mut kept.read) {
@@ -141,6 +154,9 @@ pub(super) fn text(identity: &Identity, kept: &Recorded) -> serde_json::Result<V
             &mut text,
             &Line::Read(kept.read.iter().map(|(input, read)| (*input, *read)).collect()),
         )?;
+    }
+    if kept.has_begun {
+        add(&mut text, &Line::Begun)?;
     }
     if !kept.failures.is_empty() {
         add(&mut text, &Line::Failures(kept.failures.clone()))?;
@@ -188,6 +204,7 @@ fn parsed(text: &str) -> Result<(Parsed, Option<usize>), Unreadable> {
             Line::Failures(failures) => parsed.kept.failures = failures,
             Line::Read(read) => parsed.kept.read.extend(read),
             Line::Written(_) => {}
+            Line::Begun => parsed.kept.has_begun = true,
             Line::Stopped(at) => parsed.stopped = Some(at),
             Line::Ended => parsed.has_ended = true,
             Line::Reported => parsed.kept.failures = Failures::default(),

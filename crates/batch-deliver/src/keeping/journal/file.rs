@@ -53,6 +53,16 @@ impl JournalFile {
         Ok((journal, found))
     }
 
+    /// Records that entries may be sent from now on.
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        if self.kept.has_begun {
+            return Ok(());
+        }
+        self.kept.has_begun = true;
+        self.append(&[Line::Begun])?;
+        self.file.sync_data()
+    }
+
     /// Adds settled records, some of which were not delivered, and how far inputs were read for that. A killed process loses nothing
     /// that it has written, so there is no sync to the disk.
     pub(super) fn add(
@@ -240,6 +250,7 @@ mod tests {
         ) {
             let load = Load::new();
             let (mut state, _) = load.open().unwrap();
+            state.begin().unwrap();
             let settled = |first, last| SettledRecords::try_from(vec![(first, last)]).unwrap();
             let begun = fs::read(load.path()).unwrap().len();
             let mut sure = SettledRecords::default();
@@ -254,7 +265,7 @@ mod tests {
             drop(state);
             let whole = fs::read(load.path()).unwrap();
             let is_compact = records.len() > compact_at;
-            let least = if is_compact { whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1 } else { begun };
+            let least = if is_compact { whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0 + 1 } else { begun };
             let length = least + (whole.len() - least) * kept / 100;
             fs::write(load.path(), &whole[..length]).unwrap();
             let (_, resumed) = load.open().unwrap();
@@ -281,9 +292,29 @@ mod tests {
     }
 
     #[test]
+    fn the_journal_of_a_run_that_has_sent_nothing_is_as_good_as_none() {
+        for has_begun in [false, true] {
+            let load = Load::new();
+            let (mut state, _) = load.open().unwrap();
+            if has_begun {
+                state.begin().unwrap();
+                state.end(None).unwrap();
+            }
+            drop(state);
+            let (state, found) = load.open_to("movies", Claim::Named).unwrap();
+            assert_eq!(found, EarlierRun::default());
+            drop(state);
+            fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();
+            assert_eq!(load.open().unwrap().1, EarlierRun::default());
+        }
+    }
+
+    #[test]
     fn the_journal_of_another_load_is_refused_with_what_differs() {
         let load = Load::new();
-        drop(load.open().unwrap());
+        let (mut state, _) = load.open().unwrap();
+        state.begin().unwrap();
+        drop(state);
         let other = load.open_to("movies", Claim::Named).unwrap_err().to_string();
         assert!(other.contains("the destination was films, and is movies"), "{other}");
         fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();

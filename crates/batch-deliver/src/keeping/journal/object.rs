@@ -58,6 +58,15 @@ impl JournalObject {
         Ok((journal, found))
     }
 
+    /// Puts that entries may be sent from now on.
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        if self.kept.has_begun {
+            return Ok(());
+        }
+        self.kept.has_begun = true;
+        self.put()
+    }
+
     pub(super) fn settle(&mut self, number: u64) {
         self.kept.settled.add(number, number);
     }

@@ -80,6 +80,10 @@ impl ScanFound {
             )),
             unreadable => unreadable.of_journal(name),
         })?;
+        // Nothing was sent, so the next run begins with everything, also if another one is meant.
+        if before.position.is_none() {
+            return Ok(Self::default());
+        }
         for difference in identity.differences(&before.identity, None, &mut BTreeMap::new()) {
             difference.accept(name, claim, console)?;
         }
@@ -271,8 +275,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let refused = |destination: &str| open(&path, identity(destination)).unwrap_err().to_string();
-        let state = open(&path, identity("copy")).unwrap();
+        let (mut state, _) = open(&path, identity("copy")).unwrap();
         assert!(refused("copy").contains("is in use"));
+        drop(state);
+        (state, _) = open(&path, identity("other")).unwrap();
+        drop(state);
+        (state, _) = open(&path, identity("copy")).unwrap();
+        state.write(json!(["start"]), 0).unwrap();
         drop(state);
         assert!(refused("other").contains("the destination was copy, and is other"));
         std::fs::write(&path, "{}\n").unwrap();

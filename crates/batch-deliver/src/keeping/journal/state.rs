@@ -2,6 +2,7 @@
 
 #[cfg(feature = "distributed")]
 use std::fs;
+use std::io;
 
 use super::super::failures::Failures;
 use super::super::location::Location;
@@ -36,6 +37,20 @@ pub(super) enum JournalStorage {
 }
 
 impl State {
+    /// Whether an earlier run may have delivered something.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.settled.len() > 0 || self.doubtful > 0
+    }
+
+    /// Records that entries may be sent from now on. Blocks.
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        match &mut self.storage {
+            JournalStorage::File(file) => file.begin(),
+            #[cfg(feature = "s3")]
+            JournalStorage::Object(object) => object.begin(),
+        }
+    }
+
     /// Opens the journal of a load, or creates one. Blocks.
     pub(crate) fn open(
         location: &Location,

@@ -28,9 +28,6 @@ pub(crate) struct Journal {
     /// What it has written, after the end.
     written: Mutex<Option<Written>>,
     ending: Arc<Ending>,
-    read_so_far: ReadSoFar,
-    /// Whether an earlier run may have delivered something.
-    has_begun: bool,
 }
 
 impl Journal {
@@ -42,30 +39,22 @@ impl Journal {
         } as u64
     }
 
-    /// Continues a journal. If it can no longer be written, the delivery is cancelled.
-    pub(crate) fn start(state: State, cancellation: CancellationToken) -> Self {
+    /// Continues a journal, of inputs of which so much is read. What is sent after this is in doubt until it is in the journal. If it can
+    /// no longer be written, the delivery is cancelled.
+    pub(crate) fn start(mut state: State, read: ReadSoFar, cancellation: CancellationToken) -> io::Result<Self> {
+        block_in_place(|| state.begin())?;
         let most = match &state.storage {
             JournalStorage::File(_) => NUMBERS,
             #[cfg(feature = "s3")]
             JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
         };
-        let has_begun = state.settled.len() > 0 || state.doubtful > 0;
-        let read_so_far = ReadSoFar::default();
-        let read = read_so_far.clone();
-        let mut journal = Self::of_writer(most, cancellation, read_so_far, move |receiver, ending| {
+        Ok(Self::of_writer(most, cancellation, move |receiver, ending| {
             Ok(match state.storage {
                 JournalStorage::File(file) => Written::File(write(*file, receiver, &read, ending)?),
                 #[cfg(feature = "s3")]
                 JournalStorage::Object(object) => Written::Object(Box::new(put(*object, receiver, &read, ending)?)),
             })
-        });
-        journal.has_begun = has_begun;
-        journal
-    }
-
-    /// Whether an earlier run may have delivered something.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.has_begun
+        }))
     }
 
     /// Continues the journal of a scan, which `position` tells after so many items. `kept` has the number of the first items that
@@ -76,19 +65,15 @@ impl Journal {
         kept: watch::Sender<u64>,
         cancellation: CancellationToken,
     ) -> Self {
-        Self::of_writer(
-            NUMBERS_OF_SCAN,
-            cancellation,
-            ReadSoFar::default(),
-            move |receiver, ending| keep(state, receiver, position, &kept, ending).map(Written::Scan),
-        )
+        Self::of_writer(NUMBERS_OF_SCAN, cancellation, move |receiver, ending| {
+            keep(state, receiver, position, &kept, ending).map(Written::Scan)
+        })
     }
 
     /// One in whose channel so many records can wait.
     fn of_writer(
         most: usize,
         cancellation: CancellationToken,
-        read_so_far: ReadSoFar,
         write: impl FnOnce(&Receiver<Settled>, &Ending) -> io::Result<Written> + Send + 'static,
     ) -> Self {
         let (sender, receiver) = sync_channel(most);
@@ -106,14 +91,7 @@ impl Journal {
             writer: Mutex::new(Some(writer)),
             written: Mutex::default(),
             ending,
-            read_so_far,
-            has_begun: false,
         }
-    }
-
-    /// What is read of the inputs, by which the next run recognizes them.
-    pub(crate) fn read_so_far(&self) -> ReadSoFar {
-        self.read_so_far.clone()
     }
 
     /// The record with this number is settled. Waits if many are.
@@ -194,13 +172,22 @@ mod tests {
         State::open(&location, identity, Claim::Named, &Connection::default(), &console).unwrap()
     }
 
+    fn start(path: &Path, identity: &Identity) -> Journal {
+        Journal::start(
+            open(path, identity.clone()),
+            ReadSoFar::default(),
+            CancellationToken::new(),
+        )
+        .unwrap()
+    }
+
     #[test]
     fn the_next_run_warns_of_entries_that_may_be_sent_twice() {
         for is_left_open in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 7).unwrap();
-            let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
+            let journal = start(&path, &identity);
             if is_left_open {
                 journal.leave_open();
             }
@@ -220,8 +207,6 @@ mod tests {
             writer: Mutex::default(),
             written: Mutex::default(),
             ending: Arc::default(),
-            read_so_far: ReadSoFar::default(),
-            has_begun: false,
         });
         let (begun, has_begun) = sync_channel(1);
         for first in [0, 10] {
@@ -246,7 +231,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 1).unwrap();
-            let journal = Journal::start(open(&path, identity.clone()), CancellationToken::new());
+            let journal = start(&path, &identity);
             numbers[..count].iter().for_each(|number| journal.settle(*number));
             journal.close().unwrap();
             drop(journal);
