@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
 use std::time::UNIX_EPOCH;
 
 use aws_batch_simulator::Capacity;
@@ -26,13 +27,15 @@ fn begun(folder: &Folder, arguments: &str, delivered: u64) -> Child {
 
 fn begun_by(mut command: Command, delivered: u64) -> Child {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let output = BufReader::new(child.stdout.as_mut().unwrap());
-    for line in output.lines() {
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    for line in lines.by_ref() {
         let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if event["figures"]["delivered"].as_u64() >= Some(delivered) {
             break;
         }
     }
+    // A pipe that is full would hold up the program.
+    thread::spawn(move || lines.for_each(drop));
     child
 }
 
