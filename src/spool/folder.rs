@@ -63,8 +63,8 @@ pub struct Salvaged {
     pub refused: u64,
     /// Entries of both kinds that cannot be read.
     pub lost: u64,
-    /// Whether some of the entries may have been delivered before, and lost ones are not counted: the file does not say any more which
-    /// entries were removed.
+    /// Whether some of the entries may have been delivered or taken out before, and lost ones are not all counted: the file does not say
+    /// any more which entries were removed.
     pub may_have_been_delivered: bool,
     /// Where the damaged file is.
     pub aside: PathBuf,
@@ -151,24 +151,22 @@ impl SpoolFolder {
 
     /// Takes out what can be read of a folder that is [damaged](SpoolError::Damaged): gives `keep` the entries that are to be delivered and
     /// those that were refused, of each kind in their order, some hundreds at a time. Then puts the damaged file aside in the folder, as
-    /// `spool.sqlite3.damaged`, so that the next spool begins with an empty one. After an error it stays, and the next call gives all
-    /// entries again.
+    /// `spool.sqlite3.damaged` and with its log, so that the next spool begins with an empty one. After an error it stays, and the next
+    /// call gives all entries again.
     ///
     /// Each entry has a checksum, so those that are given are as they were handed over. Those that are lost are counted as far as
     /// they can be.
     ///
     /// # Errors
-    /// When there is no spool in the folder, when it is in use, when it cannot be read at all, and those of `keep`.
+    /// When there is no spool in the folder, or one of a [format](SpoolError::Unknown) that this version does not know; when it is in use;
+    /// when it cannot be read for another reason than damage, such as a full disk; and those of `keep`.
     pub fn salvage<E: From<SpoolError>>(
         folder: impl AsRef<Path>,
         mut keep: impl FnMut(&[SpooledEntry]) -> Result<(), E>,
     ) -> Result<Salvaged, E> {
         let folder = known(folder.as_ref())?;
         let mut salvage = Salvage::open(&folder)?;
-        let mut salvaged = Salvaged {
-            may_have_been_delivered: !salvage.knows_removed(),
-            ..Salvaged::default()
-        };
+        let mut salvaged = Salvaged::default();
         for kind in [Kind::Waiting, Kind::Refused] {
             let mut kept = Vec::new();
             let mut bytes = 0;
@@ -196,6 +194,7 @@ impl SpoolFolder {
                 .expected(kind)
                 .map_or(0, |expected| expected.saturating_sub(taken));
         }
+        salvaged.may_have_been_delivered = !salvage.knows_removed();
         salvaged.aside = salvage.put_aside()?;
         Ok(salvaged)
     }
@@ -239,31 +238,4 @@ fn known(folder: &Path) -> Result<PathBuf, SpoolError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use tempfile::tempdir;
-
-    use super::*;
-    use crate::spool::store::{Change, NewEntry};
-
-    #[test]
-    fn a_folder_whose_file_cannot_shrink_is_closed_all_the_same() {
-        let folder = tempdir().unwrap();
-        let mut store = Store::open(folder.path()).unwrap();
-        let entry = |_| NewEntry {
-            spooled_at: 0,
-            form: 0,
-            json: "x".repeat(1_000_000),
-        };
-        let change = Change {
-            new: (0..10).map(entry).collect(),
-            ..Change::default()
-        };
-        store.apply(&change, true).unwrap();
-        let mut opened = SpoolFolder { store };
-        opened.remove_entries(9).unwrap();
-        opened.store.set_writable(false).unwrap();
-        assert!(opened.store.shrink().is_err());
-        opened.close().unwrap();
-        assert_eq!(SpoolFolder::inspect(folder.path()).unwrap().entries, 0);
-    }
-}
+mod tests;

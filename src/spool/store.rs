@@ -14,6 +14,7 @@ mod database;
 mod doubts;
 mod files;
 mod gaps;
+mod pages;
 mod rows;
 mod salvage;
 

@@ -169,6 +169,7 @@ fn the_store_of_a_spool_knows_only_files() {
         "crate::spool::store::doubts",
         "crate::spool::store::files",
         "crate::spool::store::gaps",
+        "crate::spool::store::pages",
         "crate::spool::store::rows",
         "crate::spool::store::salvage",
     ];

@@ -159,6 +159,11 @@ fn version(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
     Ok((application, version))
 }
 
+/// Whether the file is one of a spool, in the known format.
+pub(super) fn is_known(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(version(connection)? == (APPLICATION, FORMAT))
+}
+
 fn schema_entries(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
 }
@@ -183,7 +188,7 @@ pub(super) fn totals(connection: &Connection) -> rusqlite::Result<Option<Totals>
 
 /// The totals of a file of the known format.
 pub(super) fn known_totals(folder: &Path, connection: &Connection) -> Result<Totals, SpoolError> {
-    if version(connection).map_err(|error| failure(folder, error))? != (APPLICATION, FORMAT) {
+    if !is_known(connection).map_err(|error| failure(folder, error))? {
         return Err(SpoolError::Unknown {
             folder: folder.to_owned(),
         });

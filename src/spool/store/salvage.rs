@@ -1,83 +1,118 @@
 //! What can be read of a file that is damaged.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::database::{FILE, Totals, open, totals};
-use super::rows::{Kind, StoredEntry, read, unsigned};
-use super::{cells, damaged, failure, gaps};
+use super::database::{FILE, Totals, is_known, open, totals};
+use super::pages::{Found, Pages};
+use super::rows::{Kind, StoredEntry, is_damage, read, unsigned};
+use super::{damaged, failure, gaps, is_without_space};
 use crate::spool::error::SpoolError;
 use crate::spool::location::{FolderLock, Location};
-
-/// Bytes of a page.
-const PAGE: usize = 4_096;
+use crate::spool::reserve::Reserve;
 
 /// What the file is called from then on.
 const ASIDE: &str = "spool.sqlite3.damaged";
 
-/// A file that is damaged. No other process uses it meanwhile.
+/// A file that is damaged. No other process uses it meanwhile, and it is not changed: nor is its log moved into it.
 #[derive(Debug)]
 pub(crate) struct Salvage {
     folder: PathBuf,
     /// `None` if the file is none of a database any more.
     connection: Option<Connection>,
     totals: Option<Totals>,
-    gaps: Vec<Range<u64>>,
+    /// `None` if it is not known which entries were removed before earlier ones.
+    gaps: Option<Vec<Range<u64>>>,
+    /// The numbers of the refused entries, when they were asked for.
+    refused: Option<BTreeSet<u64>>,
+    /// Whether some of the refused entries may have been removed.
+    has_stale: bool,
     /// Where entries are that the database does not find, when that was asked for.
-    cells: Option<BTreeMap<(bool, u64), u64>>,
-    file: File,
+    found: Option<Found>,
+    pages: Pages,
     _lock: FolderLock,
 }
 
 impl Salvage {
+    /// # Errors
+    /// When the file is known to be none of a spool, and when the folder cannot be read for another reason than damage.
     pub(crate) fn open(folder: &Path) -> Result<Self, SpoolError> {
         let storage = |error| SpoolError::storage(folder, error);
         let location = Location::create(folder).map_err(storage)?;
         let lock = location.lock()?;
         let folder = location.folder().to_owned();
-        let connection = open(&folder, OpenFlags::default());
-        let connection = connection.and_then(|connection| {
-            // All that is in the log is in the file then.
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-            Ok(connection)
-        });
-        let connection = connection.ok();
+        let file = fs::canonicalize(folder.join(FILE)).map_err(storage)?;
+        // SQLite removes the log of an empty file.
+        let connection = match fs::metadata(&file).map_err(storage)?.len() {
+            0 => None,
+            _ => known(&folder)?,
+        };
         let totals = connection
             .as_ref()
             .and_then(|connection| totals(connection).ok().flatten());
         let gaps = connection.as_ref().zip(totals);
         let gaps = gaps.and_then(|(connection, totals)| gaps::within(connection, &(totals.first..totals.next)).ok());
-        let file = File::open(folder.join(FILE)).map_err(storage)?;
+        let pages = Pages::open(&file, &with_suffix(&file, "-wal")).map_err(storage)?;
         Ok(Self {
             folder,
             connection,
             totals,
-            gaps: gaps.unwrap_or_default(),
-            cells: None,
-            file,
+            gaps,
+            refused: None,
+            has_stale: false,
+            found: None,
+            pages,
             _lock: lock,
         })
     }
 
     /// The numbers that may have an entry of this kind.
     pub(crate) fn numbers(&mut self, kind: Kind) -> io::Result<Vec<u64>> {
-        match (self.totals, &self.connection) {
-            (Some(totals), _) if kind == Kind::Waiting => {
-                let is_gone = |number: &u64| self.gaps.iter().any(|gap| gap.contains(number));
-                Ok((totals.first..totals.next).filter(|number| !is_gone(number)).collect())
-            }
-            (Some(_), Some(connection)) => Ok(refused(connection).unwrap_or_default()),
-            _ => {
-                let is_refused = kind == Kind::Refused;
-                let found = self.cells()?.keys().filter(|(refused, _)| *refused == is_refused);
-                Ok(found.map(|(_, number)| *number).collect())
-            }
+        if kind == Kind::Refused {
+            return Ok(self.refused()?.iter().copied().collect());
         }
+        if let (Some(totals), Some(gaps)) = (self.totals, &self.gaps) {
+            let is_gone = |number: &u64| gaps.iter().any(|gap| gap.contains(number));
+            return Ok((totals.first..totals.next).filter(|number| !is_gone(number)).collect());
+        }
+        // The numbers of refused entries are gaps.
+        let refused = self.refused()?.clone();
+        let numbers: Vec<u64> = match self.totals {
+            Some(totals) => (totals.first..totals.next).collect(),
+            None => self
+                .found()?
+                .keys()
+                .filter(|(refused, _)| !refused)
+                .map(|(_, number)| *number)
+                .collect(),
+        };
+        Ok(numbers.into_iter().filter(|number| !refused.contains(number)).collect())
+    }
+
+    /// The numbers of the refused entries. If some are missing, those that are found in the pages are among them, of which some may have
+    /// been removed.
+    fn refused(&mut self) -> io::Result<&BTreeSet<u64>> {
+        let refused = if let Some(refused) = self.refused.take() {
+            refused
+        } else {
+            let by_database = self.connection.as_ref().map(refused);
+            let mut refused = by_database.and_then(Result::ok).unwrap_or_default();
+            if self.totals.is_none_or(|totals| (refused.len() as u64) < totals.refused) {
+                let known = refused.len();
+                let found = self.found()?.keys().filter(|(refused, _)| *refused);
+                refused.extend(found.map(|(_, number)| *number));
+                self.has_stale |= refused.len() > known;
+            }
+            refused
+        };
+        Ok(self.refused.insert(refused))
     }
 
     /// How many entries of this kind there should be, if that is known.
@@ -90,7 +125,7 @@ impl Salvage {
 
     /// Whether it is known which entries were removed. Otherwise some of those that are found may have been delivered.
     pub(crate) fn knows_removed(&self) -> bool {
-        self.totals.is_some()
+        self.totals.is_some() && self.gaps.is_some() && !self.has_stale
     }
 
     /// The entry of this kind with this number, if it is as it was written.
@@ -99,22 +134,22 @@ impl Salvage {
             let read = read(connection, kind, number..number + 1, 1, usize::MAX).ok()?;
             read.entries.into_iter().next()
         });
-        if by_database.is_some() || (kind == Kind::Refused && self.totals.is_some()) {
+        if by_database.is_some() {
             return Ok(by_database);
         }
-        let at = self.cells()?.get(&(kind == Kind::Refused, number)).copied();
-        at.map_or(Ok(None), |at| cell(&mut self.file, at))
+        let place = self.found()?.get(&(kind == Kind::Refused, number)).copied();
+        place.map_or(Ok(None), |place| self.pages.entry(place))
     }
 
-    fn cells(&mut self) -> io::Result<&BTreeMap<(bool, u64), u64>> {
-        let cells = match self.cells.take() {
-            Some(cells) => cells,
-            None => located(&mut self.file)?,
+    fn found(&mut self) -> io::Result<&Found> {
+        let found = match self.found.take() {
+            Some(found) => found,
+            None => self.pages.entries()?,
         };
-        Ok(self.cells.insert(cells))
+        Ok(self.found.insert(found))
     }
 
-    /// Puts the file aside, so that the next spool of the folder begins with an empty one.
+    /// Puts the file aside with its log, so that the next spool of the folder begins with an empty one.
     pub(crate) fn put_aside(self) -> Result<PathBuf, SpoolError> {
         let Self { folder, connection, .. } = self;
         if let Some(connection) = connection {
@@ -125,70 +160,50 @@ impl Salvage {
                 1 => folder.join(ASIDE),
                 number => folder.join(format!("{ASIDE}.{number}")),
             })
-            .find(|path| !path.exists());
+            .find(|path| !path.exists() && !with_suffix(path, "-wal").exists());
         let aside = aside.ok_or_else(|| damaged(&folder, "there is no name for it"))?;
-        let moved = fs::rename(folder.join(FILE), &aside);
+        let file = folder.join(FILE);
+        let moved = fs::rename(&file, &aside);
         moved.map_err(|error| SpoolError::storage(&folder, error))?;
-        for beside in ["-wal", "-shm"] {
-            let _ = fs::remove_file(folder.join(format!("{FILE}{beside}")));
-        }
+        // There may be none, and that of a file that is elsewhere by a link is there.
+        let _ = fs::rename(with_suffix(&file, "-wal"), with_suffix(&aside, "-wal"));
+        let _ = fs::remove_file(with_suffix(&file, "-shm"));
         Ok(aside)
     }
 }
 
+/// Opens the file of a folder. `None` if it is none of a database any more.
+fn known(folder: &Path) -> Result<Option<Connection>, SpoolError> {
+    let open = || {
+        let connection = open(folder, OpenFlags::default())?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        let is_known = is_known(&connection)?;
+        Ok((connection, is_known))
+    };
+    let mut opened = open();
+    // The index of the log takes space.
+    if opened.as_ref().is_err_and(is_without_space) && Reserve::release_old(folder) {
+        opened = open();
+    }
+    match opened {
+        Ok((connection, true)) => Ok(Some(connection)),
+        Ok((_, false)) => Err(SpoolError::Unknown {
+            folder: folder.to_owned(),
+        }),
+        Err(error) if is_damage(&error) || error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Ok(None),
+        Err(error) => Err(SpoolError::storage(folder, error)),
+    }
+}
+
+fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut path = OsString::from(file);
+    path.push(suffix);
+    path.into()
+}
+
 /// The numbers of the refused entries, as far as they can be read.
-fn refused(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
+fn refused(connection: &Connection) -> rusqlite::Result<BTreeSet<u64>> {
     let mut select = connection.prepare("SELECT number FROM refused ORDER BY number")?;
     let numbers = select.query_map([], |row| row.get(0))?;
     Ok(numbers.map_while(Result::ok).map(unsigned).collect())
-}
-
-/// The places of everything in the file that is an entry, by whether it was refused and by its number.
-fn located(file: &mut File) -> io::Result<BTreeMap<(bool, u64), u64>> {
-    let mut cells = BTreeMap::new();
-    let mut page = vec![0; PAGE];
-    let mut start = 0;
-    loop {
-        page.fill(0);
-        file.seek(SeekFrom::Start(start))?;
-        let length = filled(file, &mut page)?;
-        if length == 0 {
-            return Ok(cells);
-        }
-        for place in 0..length {
-            if let Some(found) = cells::entry(&page[place..length], |next| overflow(file, next)) {
-                let at = start + place as u64;
-                cells.insert((found.cause.is_some(), found.number), at);
-            }
-        }
-        start += PAGE as u64;
-    }
-}
-
-/// The entry at this place.
-fn cell(file: &mut File, at: u64) -> io::Result<Option<StoredEntry>> {
-    let mut page = vec![0; PAGE - usize::try_from(at % PAGE as u64).unwrap_or(0)];
-    file.seek(SeekFrom::Start(at))?;
-    let length = filled(file, &mut page)?;
-    Ok(cells::entry(&page[..length], |next| overflow(file, next)))
-}
-
-/// The page with this number, from 1.
-fn overflow(file: &mut File, number: u32) -> Option<Vec<u8>> {
-    let start = u64::from(number.checked_sub(1)?) * PAGE as u64;
-    let mut page = vec![0; PAGE];
-    file.seek(SeekFrom::Start(start)).ok()?;
-    file.read_exact(&mut page).ok()?;
-    Some(page)
-}
-
-fn filled(file: &mut File, page: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < page.len() {
-        match file.read(&mut page[length..])? {
-            0 => break,
-            read => length += read,
-        }
-    }
-    Ok(length)
 }
