@@ -1,6 +1,7 @@
 //! What happens before the first call, and again while the target does not know everything.
 
 use std::future::{pending, poll_fn};
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -140,20 +141,51 @@ async fn hand_back_expired<E: Send + Sync + 'static>(
     }
 }
 
-/// Lets the target of a running delivery prepare again, as long as it does not know everything.
+/// Lets the target of a running delivery prepare again, as long as it does not know everything, and sees what others have let it know.
 pub(super) struct Again<E> {
     target: Arc<dyn ErasedTarget<E>>,
+    limits: KnownLimits,
     next: Instant,
     preparing: Option<BoxFuture<'static, Result<(), Fault>>>,
+}
+
+/// The limits that the delivery goes by.
+struct KnownLimits {
+    limits: Option<Limits>,
+    /// When the target is asked for them again.
+    next: Instant,
+}
+
+impl KnownLimits {
+    fn of(limits: Option<Limits>) -> Self {
+        Self {
+            limits,
+            next: later(Instant::now(), AGAIN),
+        }
+    }
 }
 
 impl<E: 'static> Again<E> {
     pub(super) fn new(target: Arc<dyn ErasedTarget<E>>) -> Self {
         Self {
             target,
+            limits: KnownLimits::of(None),
             next: later(Instant::now(), AGAIN),
             preparing: None,
         }
+    }
+
+    /// The limits, if they are other ones than before: another delivery of the same target may have let it prepare. Looks again after a
+    /// while.
+    ///
+    /// An error is a panic of the target.
+    pub(super) fn changed_limits(&mut self, now: Instant) -> Result<Option<Limits>, Fault> {
+        if now < self.limits.next {
+            return Ok(None);
+        }
+        let limits = limits_of(&*self.target)?;
+        let before = mem::replace(&mut self.limits, KnownLimits::of(Some(limits)));
+        Ok((before.limits != Some(limits)).then_some(limits))
     }
 
     /// Ready when the target has prepared again, with its limits; never when it knows everything. Cancel-safe.
@@ -176,7 +208,9 @@ impl<E: 'static> Again<E> {
         let prepared = preparing.await;
         self.preparing = None;
         self.next = later(Instant::now(), AGAIN);
-        prepared.and_then(|()| limits_of(&*self.target))
+        let limits = prepared.and_then(|()| limits_of(&*self.target))?;
+        self.limits = KnownLimits::of(Some(limits));
+        Ok(limits)
     }
 }
 

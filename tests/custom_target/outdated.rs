@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Lookup, Verdict};
-use aws_batch_delivery::{Delivery, InvalidEntry};
+use aws_batch_delivery::{Delivery, InvalidEntry, Producer};
 use tokio::time::sleep;
 
 /// Takes numbers up to a limit, for which it asks.
@@ -20,7 +20,7 @@ impl BatchTarget for Topic {
     type Entry = usize;
 
     fn limits(&self) -> Limits {
-        Limits::new(10, 10)
+        Limits::new(10, self.limit.get().map_or(10, |limit| *limit))
     }
 
     fn check(&self, number: &usize) -> Result<usize, InvalidEntry> {
@@ -29,7 +29,7 @@ impl BatchTarget for Topic {
             let (part, actual) = ("number", *number);
             return Err(InvalidEntry::TooLarge { part, limit, actual });
         }
-        Ok(1)
+        Ok(*number)
     }
 
     async fn prepare(&self) {
@@ -67,4 +67,22 @@ async fn a_producer_that_lives_for_hours_learns_of_a_change_without_a_restart() 
     assert!(accepted(11).await);
     assert_eq!(topic.asked.load(Relaxed), 2);
     assert_eq!(producer.close().await.unwrap().delivered, 3);
+}
+
+/// The entries of one producer may be all that let the target ask.
+#[tokio::test(start_paused = true)]
+async fn a_producer_learns_of_a_change_that_another_one_of_the_same_target_has_asked_for() {
+    let topic = Topic::default();
+    topic.says.store(10, Relaxed);
+    let producer = || Delivery::new(topic.clone()).producer();
+    let (one, other) = (producer(), producer());
+    let accepted =
+        async |producer: &Producer<usize>, number: usize| producer.enqueue(number).await.unwrap().await.is_ok();
+    assert!(accepted(&one, 10).await && accepted(&other, 10).await);
+    topic.says.store(20, Relaxed);
+    sleep(Duration::from_mins(61)).await;
+    assert!(accepted(&one, 1).await);
+    sleep(Duration::from_secs(1)).await;
+    assert!(accepted(&one, 20).await && accepted(&other, 20).await);
+    assert_eq!(topic.asked.load(Relaxed), 2);
 }

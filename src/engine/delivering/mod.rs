@@ -132,6 +132,10 @@ impl<'a, E: Send + Sync + 'static> Delivering<'a, E> {
             if let Some(ending) = self.ordered_end(now) {
                 return Some(ending);
             }
+            match self.preparation.changed_limits(now) {
+                Ok(limits) => limits.into_iter().for_each(|limits| self.supply.set_limits(limits)),
+                Err(panic) => return Some(Ending::Stopped(panic)),
+            }
             self.supply.update_hot_keys();
             self.supply.wake(now);
             self.supply.set_patient(self.is_patient(now));
