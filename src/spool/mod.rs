@@ -32,9 +32,9 @@
 //!   that a value that is sent again is followed by the newer ones of its key. Each entry keeps its
 //!   [identity](crate::targets::Identity) as long as it is in the folder: a FIFO queue or topic that it reaches again within 5 minutes has
 //!   it once, and an update that must not be applied twice, or a transaction, is applied once within 9 minutes, whichever delivery or
-//!   process sends it. A close leaves nothing that is known to be delivered. With
-//!   [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when a newer one of its key is read; that one is on
-//!   disk until it is delivered.
+//!   process sends it; calls of the last two seconds before a kill are recognized only if the next process starts within 9 minutes. A close
+//!   leaves nothing that is known to be delivered. With [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when
+//!   a newer one of its key is read; that one is on disk until it is delivered.
 //! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
 //!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. The only exception is
 //!   an update that must not be applied twice, or a transaction, that was in flight when the answers ceased: nine minutes later no one can
