@@ -25,7 +25,7 @@
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
 //! | [`CLEANUP`] | warn | what was stored elsewhere for an undelivered entry could not be removed |
 //! | [`HANDLER`] | warn | a handler of [delivered](crate::Delivery::on_delivered) or [undelivered](crate::Delivery::on_undelivered) entries panicked, and is not called again; or the latter failed, or did not finish within its time |
-//! | [`UNSETTLED`] | warn | a receiver (`sources::Receive`) that ends when its queue is empty finds it empty, and for 5 minutes no message that was handed out was settled or released; once until that changes |
+//! | [`UNSETTLED`] | warn | a receiver (`sources::Receive`) that ends when its queue is empty finds it empty, or a receiver may hold no more messages, and for 5 minutes no message that was handed out was settled or released; once until that changes |
 //! | [`PACE`] | info | [`Adaptive`](crate::backoff::Adaptive) has changed its state, for all entries or for a hot partition key |
 //! | | info | a partition key has become hot, or is no longer hot |
 //! | | debug | it has received a congestion signal |

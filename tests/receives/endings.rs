@@ -208,6 +208,43 @@ async fn messages_that_a_delivery_keeps_do_not_keep_it_from_ending() {
     );
 }
 
+/// As many messages are kept as may be held: no call tells that nothing goes on any more.
+#[tokio::test(start_paused = true)]
+async fn messages_that_are_kept_end_a_receive_that_may_not_receive_more() {
+    let log = Log::start();
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 8).await;
+    let receive = Receive::new(simulator.sqs_client(), queue.url()).window(2);
+    let messages = receive.until_empty_for(Duration::from_secs(5)).messages();
+    let progress = messages.progress();
+    let started = Instant::now();
+    let all = messages.map(Result::unwrap).collect::<Vec<_>>();
+    let kept = timeout(Duration::from_hours(2), all).await.expect("it ends");
+    assert_eq!((started.elapsed().as_secs() / 60, kept.len()), (15, 2));
+    let warnings = log.events().into_iter().filter(|event| event.target == UNSETTLED);
+    assert_eq!(warnings.count(), 1);
+    drop(kept);
+    progress.finished().await;
+    assert_eq!((queue.len(), queue.in_flight()), (8, 0));
+}
+
+/// Without an end, there is the warning, and what is settled later makes room.
+#[tokio::test(start_paused = true)]
+async fn messages_that_are_kept_do_not_end_a_receive_that_never_ends() {
+    let log = Log::start();
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 8).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url()).window(2).messages();
+    let kept = [messages.next().await.unwrap(), messages.next().await.unwrap()];
+    timeout(Duration::from_hours(2), messages.next()).await.unwrap_err();
+    let warnings = log.events().into_iter().filter(|event| event.target == UNSETTLED);
+    assert_eq!(warnings.count(), 1);
+    for received in kept {
+        received.unwrap().ticket.settle();
+    }
+    assert!(messages.next().await.unwrap().is_ok());
+}
+
 /// aws/aws-sdk-go#3262: a client whose timeout is not longer than the wait of a receive fails whenever there are no messages.
 #[tokio::test(start_paused = true)]
 async fn a_client_with_short_timeouts_waits_for_messages_as_long_as_any() {

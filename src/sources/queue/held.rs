@@ -85,7 +85,7 @@ impl Held {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        !self.state().is_closed
+        !self.state().is_closed()
     }
 
     /// A call may have hidden messages without anybody here knowing them.
@@ -98,6 +98,11 @@ impl Held {
             self.times_empty.fetch_add(1, Ordering::AcqRel);
         }
         self.change(|state| messages.into_iter().for_each(|message| state.hold(message)));
+    }
+
+    /// No more messages are received, and those that are held stay.
+    pub(super) fn receives_no_more(&self) {
+        self.change(State::receives_no_more);
     }
 
     // The stream.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
@@ -12,7 +12,7 @@ use aws_sdk_sqs::types::Message;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, Stream, StreamExt};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tracing::warn;
 
@@ -28,10 +28,15 @@ use crate::producer::Producer;
 use crate::report::Cause;
 use crate::targets::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
 use crate::targets::{BatchTarget, Fault};
+use crate::time_limit::later;
 
-/// A queue is empty and messages that were handed out are neither settled nor released: after this time that is worth a warning. It is as
+/// No message comes, and those that were handed out are neither settled nor released: after this time that is worth a warning. It is as
 /// long as a handler may run in a request.
 const WORTH_A_WARNING: Duration = Duration::from_mins(5);
+
+/// Why no message comes, if messages that were handed out are neither settled nor released.
+const EMPTY: &str = "the queue seems empty";
+const NO_ROOM: &str = "no more messages may be received";
 
 /// Why a queue seems empty.
 const FULL: &str = "so many messages are set aside that SQS gives out no more of this queue";
@@ -67,6 +72,8 @@ pub struct ReceivedMessages {
     has_ended: bool,
     /// When the last change was before the last warning.
     warned_of: Option<Instant>,
+    /// Wakes the stream while no call does.
+    next_look: Pin<Box<Sleep>>,
     /// What the queue is called in the log.
     destination: String,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -115,6 +122,7 @@ impl ReceivedMessages {
             is_empty: false,
             has_ended: false,
             warned_of: None,
+            next_look: Box::pin(sleep_until(Instant::now())),
             destination,
             cancelled: Box::pin(cancelled),
         }
@@ -172,6 +180,9 @@ impl ReceivedMessages {
     fn has_received(&mut self, answered: &Answered) {
         self.asked -= answered.asked;
         self.received += answered.received as u64;
+        if self.received >= self.bounds.most {
+            self.held.receives_no_more();
+        }
         if answered.received > 0 {
             // Also if the queue has seemed empty to another call.
             self.is_empty = false;
@@ -188,15 +199,15 @@ impl ReceivedMessages {
         let Some(idle) = self.bounds.idle else { return };
         // Nothing was underway while the call has waited.
         let is_quiet = load.underway == 0 && load.active_at <= left_at;
-        if is_quiet && load.active_at.elapsed() >= idle || self.is_stuck(&load) {
+        if is_quiet && load.active_at.elapsed() >= idle || self.is_stuck(&load, EMPTY) {
             self.is_empty = true;
         }
     }
 
     /// Whether messages that were handed out are neither settled nor released: a delivery without a handler of undelivered entries keeps
     /// those until it ends.
-    fn is_stuck(&mut self, load: &Load) -> bool {
-        if load.handed_out == 0 || load.ready > 0 {
+    fn is_stuck(&mut self, load: &Load, why_none_comes: &str) -> bool {
+        if !load.is_held_up() {
             return false;
         }
         let stuck = load.changed_at.elapsed();
@@ -205,10 +216,35 @@ impl ReceivedMessages {
             let (messages, seconds) = (load.handed_out, stuck.as_secs());
             warn!(
                 target: UNSETTLED, destination = &*self.destination, messages, seconds,
-                "the queue seems empty, but messages that were handed out are neither settled nor released"
+                "{why_none_comes}, but messages that were handed out are neither settled nor released"
             );
         }
         stuck >= self.options.patience()
+    }
+
+    /// Ready when no call may be made because of messages that were handed out, those are stuck, and the stream is to end. To be polled
+    /// while no call is in flight: an answer looks for itself.
+    fn poll_stuck(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let load = self.held.load();
+            if !load.is_held_up() {
+                return Poll::Pending;
+            }
+            let is_to_end = self.bounds.idle.is_some() || self.received >= self.bounds.most;
+            if self.is_stuck(&load, NO_ROOM) && is_to_end {
+                return Poll::Ready(());
+            }
+            let warning = (self.warned_of != Some(load.changed_at)).then_some(WORTH_A_WARNING);
+            let patience = is_to_end.then(|| self.options.patience());
+            let Some(next) = warning.into_iter().chain(patience).min() else {
+                return Poll::Pending;
+            };
+            let next = later(load.changed_at, next);
+            if self.next_look.deadline() != next {
+                self.next_look.as_mut().reset(next);
+            }
+            ready!(self.next_look.poll_unpin(context));
+        }
     }
 
     /// Whether no call is in flight or wanted, and no message can become ready.
@@ -266,6 +302,9 @@ impl Stream for ReceivedMessages {
             if let Some((number, message)) = taken {
                 let ticket = Ticket::new(number, Arc::clone(&self.held));
                 return Poll::Ready(Some(Ok(Received { message, ticket })));
+            }
+            if self.calling.is_empty() && self.poll_stuck(context).is_ready() {
+                self.is_empty = true;
             }
             if self.is_over() {
                 self.end();
@@ -359,6 +398,8 @@ impl Drop for ReceiveCall {
 #[cfg(test)]
 mod tests {
     use aws_batch_simulator::{QueueOptions, Simulator};
+    use aws_sdk_sqs::types::MessageSystemAttributeName;
+    use tokio::time::timeout;
 
     use super::*;
     use crate::sources::Receive;
@@ -387,5 +428,32 @@ mod tests {
             assert_eq!(error.contains("so many messages are set aside"), is_full, "{error}");
             assert!(messages.next().await.is_none());
         }
+    }
+
+    /// The last ones that are wanted wait behind another one of their group.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_is_kept_ends_a_receive_that_has_all_it_wants() {
+        let group = MessageSystemAttributeName::MessageGroupId;
+        let simulator = Simulator::new(1);
+        let queue = simulator.queue("orders.fifo", QueueOptions::default());
+        let receive = Receive::new(simulator.sqs_client(), queue.url());
+        // No renewal of these messages, which the queue does not have.
+        let receive = receive.visibility_timeout(Duration::from_hours(1));
+        let mut messages = receive.max(3).messages();
+        let message = |id: u32| {
+            let message = Message::builder().message_id(id.to_string());
+            message
+                .receipt_handle(id.to_string())
+                .attributes(group.clone(), "group")
+                .build()
+        };
+        messages.held.has_received((0..3).map(message).collect());
+        messages.received = 3;
+        let begun = Instant::now();
+        let kept = messages.next().await.unwrap().unwrap();
+        assert_eq!(kept.message.message_id(), Some("0"));
+        let end = timeout(Duration::from_hours(2), messages.next()).await;
+        assert!(end.expect("it ends").is_none());
+        assert_eq!(begun.elapsed().as_secs() / 60, 15);
     }
 }

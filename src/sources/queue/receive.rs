@@ -179,6 +179,9 @@ impl Receive {
     }
 
     /// Ends after this many messages; not more are received. Default: no limit.
+    ///
+    /// The last messages of a FIFO queue may wait for others of their groups: when one of those is released, or is handed out and kept
+    /// for [`give_up_after`](DeliveryOptions::give_up_after) while nothing else changes, 15 minutes, they are released, and it ends.
     #[must_use]
     pub fn max(mut self, messages: u64) -> Self {
         self.bounds.most = messages;

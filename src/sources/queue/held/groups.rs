@@ -83,6 +83,13 @@ impl Groups {
         given_up
     }
 
+    /// The messages behind all released ones. Their groups are given up.
+    pub(super) fn take_released(&mut self) -> Vec<u64> {
+        let released = std::mem::take(&mut self.overdue);
+        let groups = released.into_iter().filter_map(|(_, name)| self.groups.remove(&name));
+        groups.flat_map(|group| group.waiting).collect()
+    }
+
     pub(super) fn next_overdue(&self) -> Option<Instant> {
         self.overdue.first().map(|(until, _)| *until)
     }

@@ -30,8 +30,7 @@ const GROUP: MessageSystemAttributeName = MessageSystemAttributeName::MessageGro
 pub(super) struct State {
     is_fifo: bool,
     visibility: Duration,
-    /// The stream has ended.
-    pub(super) is_closed: bool,
+    stage: Stage,
     /// Receives that were not answered yet.
     pub(super) calls: usize,
     next: u64,
@@ -59,6 +58,16 @@ pub(super) struct State {
     deletions: Deletions,
     pub(super) failure: Option<ReceiveError>,
     figures: ReceiveFigures,
+}
+
+/// How far the stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Receiving,
+    /// No more messages are received, so one that is released does not come again.
+    Complete,
+    /// The stream has ended.
+    Closed,
 }
 
 /// How much is held, for the decision whether to receive more.
@@ -90,12 +99,19 @@ pub(crate) struct Work {
     pub(crate) is_over: bool,
 }
 
+impl Load {
+    /// Whether nothing goes on before a message that was handed out is settled or released.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.handed_out > 0 && self.ready == 0
+    }
+}
+
 impl State {
     pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
             is_fifo,
             visibility,
-            is_closed: false,
+            stage: Stage::Receiving,
             calls: 0,
             next: 0,
             messages: HashMap::new(),
@@ -134,6 +150,19 @@ impl State {
     /// Messages become dead letters after so many receives.
     pub(super) fn limit_receives(&mut self, max_receives: Option<u32>) {
         self.max_receives = max_receives;
+    }
+
+    /// The stream has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed
+    }
+
+    /// No more messages are received. What waits behind released ones is released as well.
+    pub(super) fn receives_no_more(&mut self) {
+        self.stage = Stage::Complete;
+        for number in self.groups.take_released() {
+            self.enter(number, Phase::Releasing);
+        }
     }
 
     fn receives(&self, number: u64) -> u32 {
@@ -199,7 +228,7 @@ impl State {
         self.messages.insert(number, held);
         if is_done {
             self.enter(number, Phase::Deleting);
-        } else if self.is_closed {
+        } else if self.is_closed() {
             self.enter(number, Phase::Releasing);
         } else if group.is_none_or(|group| self.groups.enter(&group, number, &id)) {
             self.is_ready(number);
@@ -238,7 +267,7 @@ impl State {
     }
 
     pub(super) fn close(&mut self) {
-        self.is_closed = true;
+        self.stage = Stage::Closed;
         self.ready.clear();
         self.groups.clear();
         let is_left = |held: &HeldMessage| matches!(held.phase, Phase::Waiting | Phase::Aside);
@@ -284,6 +313,7 @@ impl State {
             match &group {
                 // It does not come again.
                 _ if self.is_last_receive(number) => self.go_on(group.as_ref()),
+                _ if self.stage == Stage::Complete => self.hold_back(group.as_ref(), Phase::Releasing),
                 Some(group) => self.groups.release(group, &id, visible_at + self.visibility),
                 None => {}
             }
@@ -296,7 +326,11 @@ impl State {
         let Some(held) = self.handed_out(number) else {
             return;
         };
-        let phase = if self.is_closed { Phase::Releasing } else { Phase::Aside };
+        let phase = if self.is_closed() {
+            Phase::Releasing
+        } else {
+            Phase::Aside
+        };
         let (group, has_expired) = (held.current_group(), held.has_expired);
         self.hold_back(group.as_ref(), phase);
         if has_expired {
@@ -477,7 +511,7 @@ impl State {
                 .into_iter()
                 .chain(self.groups.next_overdue())
                 .min(),
-            is_over: self.is_closed && self.calls == 0 && self.messages.is_empty(),
+            is_over: self.is_closed() && self.calls == 0 && self.messages.is_empty(),
         }
     }
 
@@ -578,6 +612,37 @@ mod tests {
         let handles: Vec<String> = work.releases.into_iter().map(|(_, handle, _)| handle).collect();
         assert_eq!(handles, ["2", "3"]);
         assert_eq!((taken(&mut state), state.waiting()), (None, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_behind_a_released_message_goes_back_at_once_when_no_more_are_received() {
+        for is_released_last in [false, true] {
+            let mut state = state();
+            for id in [1, 2, 3] {
+                state.hold(message(id));
+            }
+            let first = taken(&mut state).unwrap();
+            if is_released_last {
+                state.receives_no_more();
+            }
+            state.release(first, Duration::from_secs(10));
+            if !is_released_last {
+                assert_eq!(state.waiting(), 2);
+                state.receives_no_more();
+            }
+            let released = state.take_work(Instant::now()).releases;
+            let released: Vec<_> = released
+                .into_iter()
+                .map(|(_, handle, delay)| (handle, delay.as_secs()))
+                .collect();
+            let mut expected = [("2", 0), ("3", 0)].to_vec();
+            expected.insert(if is_released_last { 2 } else { 0 }, ("1", 10));
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(handle, delay)| (handle.to_owned(), delay))
+                .collect();
+            assert_eq!((released, state.waiting()), (expected, 0));
+        }
     }
 
     #[tokio::test(start_paused = true)]
