@@ -12,6 +12,7 @@ mod cells;
 mod change;
 mod database;
 mod doubts;
+mod failure;
 mod files;
 mod gaps;
 mod pages;
@@ -24,12 +25,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub(super) use self::change::{Change, NewEntry, Refusal};
 use self::change::{Wrong, remove_until};
 pub(super) use self::database::Totals;
 use self::database::{FILE, Spool, known_totals, log, open, open_or_create, open_unchanging, shared, spool};
+use self::failure::{damaged, failure, is_without_space};
 use self::files::Files;
 pub(super) use self::rows::{Damage, Kind, StoredEntry, cost};
 use self::rows::{first, is_damage, length, read, removed, signed, unsigned};
@@ -553,26 +555,6 @@ pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), Spo
 /// Whether there is a spool in the folder.
 pub(super) fn is_there(folder: &Path) -> bool {
     folder.join(FILE).is_file()
-}
-
-/// Whether the disk may be full. Some file systems have an I/O error then.
-fn is_without_space(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error_code();
-    code.is_some_and(|code| matches!(code, ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
-}
-
-fn failure(folder: &Path, error: rusqlite::Error) -> SpoolError {
-    if is_damage(&error) {
-        return damaged(folder, &error);
-    }
-    SpoolError::storage(folder, error)
-}
-
-fn damaged(folder: &Path, what: &(impl ToString + ?Sized)) -> SpoolError {
-    SpoolError::Damaged {
-        folder: folder.to_owned(),
-        what: what.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Transaction};
 
+use super::failure::{damaged, failure};
+use super::gaps;
 use super::rows::{signed, unsigned};
-use super::{damaged, failure, gaps};
 use crate::spool::error::SpoolError;
 
 /// The file of the entries.

@@ -11,9 +11,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::database::{FILE, Totals, is_known, open, totals};
+use super::failure::{damaged, failure, is_without_space};
+use super::gaps;
 use super::pages::{Found, Pages};
 use super::rows::{Kind, StoredEntry, is_damage, read, unsigned};
-use super::{damaged, failure, gaps, is_without_space};
 use crate::spool::error::SpoolError;
 use crate::spool::location::{FolderLock, Location};
 use crate::spool::reserve::Reserve;
