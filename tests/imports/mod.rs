@@ -167,6 +167,7 @@ fn the_store_of_a_spool_knows_only_files() {
         "crate::spool::store::change",
         "crate::spool::store::database",
         "crate::spool::store::doubts",
+        "crate::spool::store::failure",
         "crate::spool::store::files",
         "crate::spool::store::gaps",
         "crate::spool::store::pages",
