@@ -322,7 +322,7 @@ pub(super) fn stops() -> impl Iterator<Item = (&'static str, bool)> {
     let listed = codes::MEANINGS.iter().filter(|(_, meaning)| *meaning == Meaning::Stop);
     let codes = listed.flat_map(|(codes, _)| codes.iter().copied());
     let of_keys = ["KMSDisabledException", "KmsNotFound"];
-    codes.chain(of_keys).map(|code| (code, is_of_resource(code)))
+    codes.chain(of_keys).map(|code| (code, codes::is_of_resource(code)))
 }
 
 fn by_status(status: u16) -> Option<Meaning> {

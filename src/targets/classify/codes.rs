@@ -263,7 +263,7 @@ fn is_of_key(code: &str) -> bool {
 }
 
 /// Whether a code that stops is about one table, queue, stream or topic, or its key, and not about the client.
-#[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
+#[cfg(any(test, feature = "dynamodb", feature = "eventbridge"))]
 pub(super) fn is_of_resource(code: &str) -> bool {
     STOPS_OF_RESOURCE.contains(&code) || is_of_key(code)
 }
