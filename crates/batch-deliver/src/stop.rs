@@ -86,6 +86,8 @@ struct Signals {
 /// Ctrl-C, or a request to terminate.
 struct Interrupt {
     #[cfg(unix)]
+    interrupt: Option<Signal>,
+    #[cfg(unix)]
     terminate: Option<Signal>,
 }
 
@@ -96,9 +98,13 @@ struct HangUp {
 }
 
 impl Signals {
+    /// From here on they are received. `signal::ctrl_c` alone would receive the first one only after it was polled, and a command that
+    /// has begun by then would be killed.
     fn listen() -> Self {
         Self {
             interrupt: Interrupt {
+                #[cfg(unix)]
+                interrupt: signal::unix::signal(SignalKind::interrupt()).ok(),
                 #[cfg(unix)]
                 terminate: signal::unix::signal(SignalKind::terminate()).ok(),
             },
@@ -116,12 +122,11 @@ impl Interrupt {
     /// If signals cannot be received, this never returns.
     async fn received(&mut self) {
         #[cfg(unix)]
-        if let Some(terminate) = &mut self.terminate {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                Ok(()) = signal::ctrl_c() => return,
-            }
+        tokio::select! {
+            () = one(&mut self.interrupt) => {}
+            () = one(&mut self.terminate) => {}
         }
+        #[cfg(not(unix))]
         if signal::ctrl_c().await.is_err() {
             pending::<()>().await;
         }
@@ -131,11 +136,19 @@ impl Interrupt {
 impl HangUp {
     async fn received(&mut self) {
         #[cfg(unix)]
-        if let Some(signal) = &mut self.signal {
-            signal.recv().await;
-            return;
-        }
+        one(&mut self.signal).await;
+        #[cfg(not(unix))]
         pending::<()>().await;
+    }
+}
+
+/// Returns when one such signal comes.
+#[cfg(unix)]
+async fn one(signal: &mut Option<Signal>) {
+    match signal {
+        // It ends with the program.
+        Some(signal) => _ = signal.recv().await,
+        None => pending().await,
     }
 }
 
