@@ -15,7 +15,7 @@ use crate::console::{Console, grouped};
 use crate::job::{self, Job, Kept};
 use crate::keeping::{DeadLetter, FailedConditions, Places, State};
 use crate::outcome::{Failure, Outcome};
-use crate::output::FileIdentity;
+use crate::output::{FileIdentity, is_standard};
 use crate::progress::Summary;
 #[cfg(feature = "s3")]
 use crate::sink;
@@ -59,6 +59,11 @@ pub(super) async fn deliver_after<T: Target>(
         ..Places::from(&common.recovery)
     };
     places.check(&common.inputs, &inputs)?;
+    if job.console.is_json() && places.failed.as_deref().is_some_and(is_standard) {
+        let words =
+            "the records of --failed and --json cannot both be written to the standard output: leave out --json";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
     if DESTRUCTIVE.contains(&job.command) {
         let place = (&*job.destination.name, job.destination.site.as_ref());
         site::say(&job.console, &[place], before.is_some()).await;

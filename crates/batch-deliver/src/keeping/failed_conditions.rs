@@ -8,7 +8,7 @@ use super::appended::Appended;
 use super::fed_back::FedBack;
 use super::group_sync::{GroupSync, Unsynced};
 use crate::outcome::Failure;
-use crate::output::FileIdentity;
+use crate::output::{FileIdentity, check_standard, is_standard};
 
 /// A file of records whose condition did not hold, in the form of their input. Rows of CSV become DynamoDB JSON.
 #[derive(Debug)]
@@ -25,6 +25,14 @@ impl FailedConditions {
     /// Opens the file, which only its owner may read. What it has stays. If it comes back by one of these pipes, it is an error of a later
     /// write.
     pub(crate) fn open(path: &Path, pipes: &[FileIdentity]) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            let words =
+                "--failed -: name a file, /dev/stdout for the standard output, or ./- for a file with that name";
+            return Err(Failure::WrongUse(words.to_owned()));
+        }
+        if is_standard(path) {
+            check_standard()?;
+        }
         let file = Appended::open_json_lines(path).map_err(|error| {
             let path = path.display();
             Failure::WrongUse(match error.kind() {

@@ -64,3 +64,5 @@ mod trouble;
 mod values;
 #[cfg(all(unix, feature = "distributed"))]
 mod worker;
+#[cfg(unix)]
+mod writers;

@@ -3,23 +3,23 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use aws_batch_simulator::InjectedFault;
 use serde_json::Value;
 
 use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
-
-const ENTRIES: u32 = 60;
+use crate::writers::{DRAIN, ENTRIES, EXPORT, End, Takes, WRITERS, Writer, with_closed_output, with_the_rest};
 
 /// Where another program finds what was written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
     /// In the file with this name.
     In(&'static str),
     /// At the reading end of the pipe with this name.
@@ -32,10 +32,10 @@ enum Found {
 }
 
 /// A kind of output.
-struct Output {
-    name: &'static str,
+pub(crate) struct Output {
+    pub(crate) name: &'static str,
     prepare: fn(&Folder),
-    found: Found,
+    pub(crate) found: Found,
 }
 
 const OUTPUTS: [Output; 17] = [
@@ -176,137 +176,57 @@ fn make_device(folder: &Folder, name: &str, minor: &str) {
     }
 }
 
-/// A command that writes what a service has.
-struct Writer {
-    command: &'static str,
-    fill: fn(&Folder, &Served),
-    /// The number in a line.
-    number: fn(&Value) -> Option<u64>,
-    /// What the service still has afterwards.
-    left: fn(&Served) -> BTreeSet<u64>,
-}
-
-const WRITERS: [Writer; 2] = [
-    Writer {
-        command: "export --table items --format json",
-        fill: |folder, served| {
-            folder.write("filled", items(0..ENTRIES));
-            let load = format!("load --table items --format json {} filled", served.arguments());
-            folder.run(&load).expect(0, "delivered");
-        },
-        number: |line| line["id"].as_u64(),
-        left: |_| BTreeSet::new(),
-    },
-    Writer {
-        command: "drain --queue q --max 60",
-        fill: |folder, served| {
-            folder.write(
-                "filled",
-                (0..ENTRIES).map(|number| number.to_string() + "\n").collect::<String>(),
-            );
-            let send = format!("send --queue q {} filled", served.arguments());
-            folder.run(&send).expect(0, "delivered");
-        },
-        number: |line| line["body"].as_str()?.parse().ok(),
-        left: |served| {
-            let messages = served.queue.messages().into_iter();
-            messages.map(|message| message.body.parse().unwrap()).collect()
-        },
-    },
-];
-
-/// How a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// By itself.
-    Whole,
-    /// The service refuses.
-    Denied,
-    /// The standard output is closed from the beginning.
-    Closed,
-}
-
-impl Writer {
-    fn numbers(&self, lines: &str) -> BTreeSet<u64> {
-        let lines = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
-        lines.filter_map(|line| (self.number)(&line)).collect()
-    }
-
-    /// Runs it, and returns what another program finds in the end.
-    fn run(&self, output: &Output, end: End, (folder, served): (&Folder, &Served)) -> (Run, String) {
-        let arguments = format!("{} {} {}", self.command, served.arguments(), output.name);
-        let mut command = folder.command(&arguments);
-        if end == End::Closed {
-            command = with_closed_output(&command);
-        }
-        let pipe = match output.found {
-            Found::Pipe(pipe) => Some(folder.path(pipe)),
-            _ => None,
-        };
-        let reader = pipe.clone().map(|pipe| {
-            thread::spawn(move || {
-                let mut text = String::new();
-                File::open(pipe).unwrap().read_to_string(&mut text).unwrap();
-                text
-            })
-        });
-        let run = Run::from(command.stdin(Stdio::null()).output().unwrap());
-        // A run that has written nothing has not opened the pipe, for which its reader waits.
-        let opened = pipe.map(|pipe| fs::OpenOptions::new().read(true).write(true).open(pipe).unwrap());
-        drop(opened);
-        let found = match output.found {
-            Found::In(name) => fs::read_to_string(folder.path(name)).unwrap_or_default(),
-            Found::Pipe(_) => reader.unwrap().join().unwrap(),
-            Found::StandardOutput => run.stdout.clone(),
-            Found::Nowhere | Found::Refused => String::new(),
-        };
-        (run, found)
-    }
-}
-
-/// The same command, of which the standard output is closed.
-fn with_closed_output(command: &Command) -> Command {
-    let mut closed = Command::new("sh");
-    closed.args([
-        OsStr::new("-c"),
-        OsStr::new(r#"exec "$0" "$@" >&-"#),
-        command.get_program(),
-    ]);
-    with_the_rest(closed, command)
-}
-
-fn with_the_rest(mut begun: Command, command: &Command) -> Command {
-    begun
-        .args(command.get_args())
-        .current_dir(command.get_current_dir().unwrap());
-    for (name, value) in command.get_envs() {
-        begun.env(name, value.unwrap());
-    }
-    begun
-}
-
 #[test]
 fn a_success_is_found_where_the_output_is_and_nothing_else_has_changed() {
-    let ends = [End::Whole, End::Denied, End::Closed];
     let cases: Vec<_> = WRITERS
         .iter()
         .flat_map(|writer| OUTPUTS.iter().map(move |output| (writer, output)))
-        .flat_map(|(writer, output)| ends.map(|end| (writer, output, end)))
+        .flat_map(|(writer, output)| writer.ends.iter().map(move |end| (writer, output, *end)))
         .collect();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     // A run mostly waits.
     thread::scope(|scope| {
-        for some in cases.chunks(cases.len().div_ceil(6)) {
-            scope.spawn(move || {
-                for (writer, output, end) in some {
-                    check(writer, output, *end);
+        for _ in 0..6 {
+            scope.spawn(|| {
+                while let Some((writer, output, end)) = cases.get(next.fetch_add(1, Relaxed)) {
+                    let what = format!("{} to {}, {:?}, {end:?}", writer.command, output.name, output.found);
+                    if let Err(words) = check(writer, output, *end) {
+                        failed.lock().unwrap().push(format!("{what}: {words}"));
+                    }
                 }
             });
         }
     });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-fn check(writer: &Writer, output: &Output, end: End) {
-    let what = format!("{} {}, {end:?}", writer.command, output.name);
+/// How a run must end.
+fn codes(writer: &Writer, output: &Output, end: End) -> &'static [i32] {
+    let is_closed = end == End::Closed && output.found == Found::StandardOutput;
+    match (writer.found(output), writer.takes) {
+        // The shell does not begin it, or it finds no space.
+        (Found::Refused, Takes::Redirected) => &[1, 2],
+        // That there is no space is known when something is written.
+        (Found::Refused, Takes::All | Takes::AllButADash) if output.name == "full" => match end {
+            End::Interrupted => &[1, INTERRUPTED],
+            _ => &[1],
+        },
+        (Found::Refused, _) => &[2],
+        _ if is_closed => &[2],
+        _ if end == End::Denied => &[1],
+        // It may be done before the signal comes.
+        _ if end == End::Interrupted && writer.command.starts_with("spool") => &[0, INTERRUPTED],
+        _ if end == End::Interrupted => &[INTERRUPTED],
+        _ if writer.code == 0 => &[0],
+        _ => &[1],
+    }
+}
+
+/// The exit code of a run that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+fn check(writer: &Writer, output: &Output, end: End) -> Result<(), String> {
     let (folder, served) = (Folder::new(), Served::new(1e6));
     (writer.fill)(&folder, &served);
     (output.prepare)(&folder);
@@ -317,34 +237,61 @@ fn check(writer: &Writer, output: &Output, end: End) {
     for name in &bystanders {
         folder.write(name, "mine\n");
     }
-    if end == End::Denied {
-        let denied = || std::iter::repeat_n(InjectedFault::error(400, "AccessDeniedException", false), 100);
-        served.table.script_reads(denied());
-        served.queue.script_consumers(denied());
-    }
-    let (run, found) = writer.run(output, end, (&folder, &served));
-    let all: BTreeSet<u64> = (0..u64::from(ENTRIES)).collect();
-    let written = writer.numbers(&found);
-    let can_succeed = match (output.found, end) {
-        (Found::Refused, _) | (_, End::Denied) | (Found::StandardOutput, End::Closed) => false,
-        (_, End::Whole | End::Closed) => true,
+    let calls = || (served.table.calls(), served.queue.calls(), served.queue.in_flight());
+    let before = calls();
+    let (run, text) = writer.run(output, end, (&folder, &served));
+    let (all, found, written) = ((writer.all)(), writer.found(output), writer.numbers(&text));
+    let codes = codes(writer, output, end);
+    let holds = |condition: bool, words: &str| {
+        let told = || format!("{words}: {}: {}", run.code, run.stderr);
+        condition.then_some(()).ok_or_else(told)
     };
-    assert_eq!(run.code == 0, can_succeed, "{what}: {}", run.stderr);
-    if can_succeed && output.found != Found::Nowhere {
-        assert_eq!(written, all, "{what}: {}", run.stderr);
+    holds(codes.contains(&run.code), &format!("not one of {codes:?}"))?;
+    holds(run.code != 2 || calls() == before, "refused, but sent")?;
+    let is_kept = found != Found::Nowhere;
+    if is_kept && found != Found::Refused {
+        let is_whole = run.code == writer.code && matches!(end, End::Whole | End::Closed);
+        holds(!is_whole || written == all, &format!("{written:?}"))?;
+        let told = writer.told(&run).unwrap_or(written.len() as u64);
+        holds(told == written.len() as u64, &format!("{written:?}"))?;
+        // An export replaces a file when it is complete.
+        let is_replaced = writer.command == EXPORT.command && matches!(found, Found::In(_));
+        holds(
+            !is_replaced || run.code == 0 || written.is_empty(),
+            &format!("{written:?}"),
+        )?;
     }
-    if !can_succeed && writer.command.starts_with("drain") {
-        let both: BTreeSet<u64> = (writer.left)(&served).union(&written).copied().collect();
-        assert_eq!(both, all, "{what}: {}", run.stderr);
+    if is_kept
+        && run.code != 2
+        && let Some(elsewhere) = writer.elsewhere
+    {
+        let elsewhere = elsewhere(&folder, &served);
+        let both: BTreeSet<u64> = elsewhere.union(&written).copied().collect();
+        let whole = if writer.takes == Takes::Files {
+            Writer::read(&run)
+        } else {
+            all
+        };
+        holds(both == whole, &format!("{written:?} and {elsewhere:?}"))?;
+        if writer.takes == Takes::Files {
+            let causes = fs::read_to_string(folder.path(&format!("{}.causes.jsonl", output.name))).unwrap_or_default();
+            let causes = causes
+                .lines()
+                .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let causes = causes.filter(|cause| cause["cause"].as_str().is_some_and(|words| !words.is_empty()));
+            holds(causes.count() == text.lines().count(), "an entry without a cause")?;
+        }
     }
     for name in bystanders {
-        assert_eq!(folder.read(name), "mine\n", "{what}: {name}");
+        holds(folder.read(name) == "mine\n", name)?;
     }
-    holds_its_kind(output, &folder, &what);
+    holds(!folder.path("-").exists(), "there is a file of the name -")?;
+    holds_its_kind(writer, output, &folder, &run.stderr);
+    Ok(())
 }
 
 /// Checks that an output is what it was, and that no other files were left.
-fn holds_its_kind(output: &Output, folder: &Folder, what: &str) {
+fn holds_its_kind(writer: &Writer, output: &Output, folder: &Folder, what: &str) {
     let kind = |path: &Path| path.symlink_metadata().unwrap().file_type();
     if output.name.starts_with("link") {
         assert!(kind(&folder.path(output.name)).is_symlink(), "{what}");
@@ -359,11 +306,12 @@ fn holds_its_kind(output: &Output, folder: &Folder, what: &str) {
     if output.name == "old.jsonl" {
         assert_eq!(
             folder.path("old.jsonl").metadata().unwrap().mode() & 0o777,
-            0o666,
+            // Dead letters are for their owner alone.
+            if writer.takes == Takes::Files { 0o600 } else { 0o666 },
             "{what}"
         );
     }
-    let left = fs::read_dir(folder.path("filled").parent().unwrap()).unwrap();
+    let left = fs::read_dir(folder.path("any").parent().unwrap()).unwrap();
     let left = left.map(|file| file.unwrap().file_name().into_string().unwrap());
     let strange: Vec<String> = left
         .filter(|name| name.contains(".new") && !BYSTANDERS.contains(&name.as_str()))
@@ -374,7 +322,7 @@ fn holds_its_kind(output: &Output, folder: &Folder, what: &str) {
 /// Drains a queue to `out.jsonl`, and does this when all messages are deleted and it looks for more of them, which takes seconds. Returns
 /// the messages that are in this file in the end.
 fn drained(act: fn(&Folder), found: &str, words: &str) -> BTreeSet<u64> {
-    let drain = &WRITERS[1];
+    let drain = &DRAIN;
     let (folder, served) = (Folder::new(), Served::new(1e6));
     (drain.fill)(&folder, &served);
     let mut command = folder.command(&format!("drain --queue q {} out.jsonl", served.arguments()));
@@ -451,10 +399,10 @@ fn dead_letters_are_for_their_owner_alone_also_in_a_file_that_was_there() {
 #[test]
 fn a_file_that_may_not_be_written_is_not_replaced() {
     let (folder, served) = (Folder::new(), Served::new(1e6));
-    (WRITERS[0].fill)(&folder, &served);
+    (EXPORT.fill)(&folder, &served);
     folder.write("out.jsonl", "mine\n");
     fs::set_permissions(folder.path("out.jsonl"), Permissions::from_mode(0o444)).unwrap();
-    let command = folder.command(&format!("{} {} out.jsonl", WRITERS[0].command, served.arguments()));
+    let command = folder.command(&EXPORT.arguments(&served, "out.jsonl"));
     let output = if folder.path("out.jsonl").metadata().unwrap().uid() == 0 {
         without_privilege(&command).output()
     } else {
@@ -475,7 +423,7 @@ fn without_privilege(command: &Command) -> Command {
 fn a_plan_and_a_drained_queue_that_would_go_nowhere_are_refused() {
     let (folder, served) = (Folder::new(), Served::new(1e6));
     folder.write("a.jsonl", items(0..3));
-    (WRITERS[1].fill)(&folder, &served);
+    (DRAIN.fill)(&folder, &served);
     let drain = format!("drain --queue q {} -", served.arguments());
     for arguments in ["plan a.jsonl", &drain] {
         let mut closed = with_closed_output(&folder.command(arguments));
@@ -503,4 +451,25 @@ fn an_input_to_which_the_program_itself_would_write_is_refused() {
         words.contains("the standard error is the same file as a.jsonl, which is an input"),
         "{words}"
     );
+}
+
+#[test]
+fn records_of_a_failed_condition_and_events_are_not_mixed_and_no_file_is_named_as_a_dash() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..3));
+    let load = format!("load --table items {} --if-absent a.jsonl", served.arguments());
+    folder
+        .run(&format!("{load} --failed -"))
+        .expect(2, "name a file, /dev/stdout for the standard output, or ./-");
+    let both = "the records of --failed and --json cannot both be written to the standard output";
+    folder
+        .run(&format!("{load} --json --failed /dev/stdout"))
+        .expect(2, both);
+    assert!(served.ids().is_empty());
+    let run = folder.run(&format!("{load} --failed /dev/stdout"));
+    assert_eq!(run.expect(0, "3 delivered").stdout, "");
+    let run = folder.run(&format!("{load} --failed /dev/stdout"));
+    assert_eq!(run.expect(0, "3 with a failed condition").stdout.lines().count(), 3);
+    folder.run(&format!("{load} --json --failed ./-")).expect(0, "");
+    assert_eq!(folder.read("-").lines().count(), 3);
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 #[cfg(target_os = "linux")]
 use std::process::Command;
+#[cfg(unix)]
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use aws_batch_delivery::spool::{Spool, SpoolOptions, SyncPolicy};
@@ -50,6 +52,26 @@ async fn spooled(folder: &Path, entries: u64) -> Spool<Value> {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     spool
+}
+
+/// The entries of a spool that is copied, of which every second one waits.
+#[cfg(unix)]
+pub(crate) const COPIED: u64 = 5_000;
+
+/// A spool in this folder, as all others of it: to make one takes longer than to copy it.
+#[cfg(unix)]
+pub(crate) fn copy_spooled(folder: &Path) {
+    static MADE: LazyLock<Folder> = LazyLock::new(|| {
+        let made = Folder::new();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async { spooled(&made.path("orders"), COPIED).await.close().await.unwrap() });
+        made
+    });
+    std::fs::create_dir(folder).unwrap();
+    for file in std::fs::read_dir(MADE.path("orders")).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
 }
 
 fn ids(lines: &str) -> Vec<u64> {
