@@ -332,7 +332,7 @@ impl Writer {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let input = given(&mut child, (self.input)());
+        let input = given(&mut child, &(self.input)());
         let output_of_child = read_all(child.stdout.take().unwrap());
         if end == End::Interrupted {
             let has_ended = |child: &mut Child| child.try_wait().unwrap().is_some();
@@ -375,7 +375,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
 }
 
 /// Gives it this input, and returns what has to be dropped for the end of it.
-fn given(child: &mut Child, input: String) -> ChildStdin {
+fn given(child: &mut Child, input: &str) -> ChildStdin {
     let mut pipe = child.stdin.take().unwrap();
     // The program may end before it has read all.
     let _ = pipe.write_all(input.as_bytes());
