@@ -57,7 +57,7 @@ fn transaction(place: usize, table: &str) -> Transaction {
     let put = |table: &str, part: &str| {
         let put = Put::builder()
             .table_name(table)
-            .set_item(Some(item(&format!("{place}{part}"), "one")));
+            .set_item(Some(item(format!("{place}{part}"), "one")));
         TransactWriteItem::builder().put(put.build().unwrap()).build()
     };
     match table {
@@ -99,7 +99,7 @@ fn transactions_of_which_none_names_a_table_that_exists_stop_after_a_thousand() 
 }
 
 fn write(place: usize, table: &str) -> TableWrite {
-    let put = PutRequest::builder().set_item(Some(item(&place.to_string(), "one")));
+    let put = PutRequest::builder().set_item(Some(item(place.to_string(), "one")));
     let put = put.build().unwrap();
     TableWrite::new(table, WriteRequest::builder().put_request(put).build())
 }
