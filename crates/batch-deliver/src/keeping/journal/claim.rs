@@ -38,15 +38,15 @@ impl Claim {
     }
 
     /// The words are printed if the user answers for what they say, and an error with that option otherwise.
-    pub(super) fn trusts(self, words: String, console: &Console) -> Result<(), String> {
+    pub(super) fn trusts(self, words: &str, console: &Console) -> Result<(), String> {
         match self {
             Self::Trusted => {
-                console.warn(&words);
+                console.warn(words);
                 Ok(())
             }
             Self::Named => Err(format!("{words}; {TRUST} continues all the same")),
             #[cfg(feature = "distributed")]
-            Self::Granted => Err(words),
+            Self::Granted => Err(words.to_owned()),
         }
     }
 }

@@ -102,7 +102,7 @@ impl EarlierRun {
             let words =
                 format!("{name} is damaged in line {line}: what is settled is known of the lines before it alone");
             claim
-                .trusts(words, console)
+                .trusts(&words, console)
                 .map_err(|words| Failure::WrongUse(format!("{words}. To start over, remove {name}")))?;
         }
         let Parsed {

@@ -219,7 +219,7 @@ impl Difference {
     pub(super) fn accept(&self, name: &str, claim: Claim, console: &Console) -> Result<(), Failure> {
         let words = format!("{name} is the journal of another load: {}", self.words);
         let accepted = if self.can_be_trusted {
-            claim.trusts(words, console)
+            claim.trusts(&words, console)
         } else {
             Err(words)
         };
