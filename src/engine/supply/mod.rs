@@ -180,8 +180,9 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
             if *reads == 0 {
                 return false;
             }
-            *reads -= 1;
-            match self.fresh.read(&*self.target, &self.limits, wanted, now) {
+            let read = self.fresh.read(&*self.target, &self.limits, wanted, now);
+            *reads -= usize::from(read.is_some());
+            match read {
                 None => break,
                 Some(Read::Checked) => self.line_up(now, ledger, outage),
                 Some(Read::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),

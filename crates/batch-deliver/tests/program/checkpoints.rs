@@ -35,7 +35,7 @@ fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
     };
     let mut killed = worker();
     // The first ones have nothing, and the next one has what was settled in a second.
-    let has_settled = |(_, checkpoint): &(String, String)| checkpoint.contains(r#"{"settled":"#);
+    let has_settled = |(_, checkpoint): &(String, String)| checkpoint.contains(r#"{"settled":[["#);
     until_there("a checkpoint", || bucket.objects(&name).pop().filter(has_settled));
     killed.kill().unwrap();
     killed.wait().unwrap();
