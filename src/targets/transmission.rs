@@ -22,14 +22,14 @@ use aws_smithy_runtime_api::client::interceptors::context::{
     self, BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
     FinalizerInterceptorContextMut,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, Metadata, OrchestratorError};
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::DateTime;
 use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
-use super::answer_limit::{self, bound};
+use super::answer_limit::{self, AnswerLimit};
 use super::renewal::{Renewal, Used};
 
 /// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
@@ -145,11 +145,10 @@ impl Intercept for Transmission {
     fn modify_before_deserialization(
         &self,
         context: &mut BeforeDeserializationInterceptorContextMut<'_>,
-        _: &RuntimeComponents,
+        components: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let operation = bag.load::<Metadata>().map(Metadata::name);
-        bound(context.response_mut(), operation.unwrap_or_default());
+        AnswerLimit.modify_before_deserialization(context, components, bag)?;
         let Some(transmitted) = bag.load::<Transmitted>() else {
             return Ok(());
         };

@@ -150,32 +150,11 @@ impl Calls {
         in_span(request, &span, RequestId::request_id).await
     }
 
-    /// Asks for the redrive policy of the queue.
-    pub(super) async fn redrive_policy(
-        &self,
-        queue_url: &str,
-    ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
-        let span = request_span!(
-            "SQS",
-            "GetQueueAttributes",
-            messaging.system = "aws_sqs",
-            messaging.operation.name = "GetQueueAttributes",
-            messaging.destination.name = short_name(queue_url),
-        );
-        let call = self
-            .client
-            .get_queue_attributes()
-            .queue_url(queue_url)
-            .attribute_names(QueueAttributeName::RedrivePolicy);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        in_span(request, &span, RequestId::request_id).await
-    }
-
-    /// Asks for the attributes of the queue that matter to a message.
+    /// Asks for these attributes of the queue.
     pub(super) async fn attributes(
         &self,
         queue_url: &str,
-        is_fifo: bool,
+        names: Vec<QueueAttributeName>,
     ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
         let span = request_span!(
             "SQS",
@@ -188,13 +167,7 @@ impl Calls {
             .client
             .get_queue_attributes()
             .queue_url(queue_url)
-            .attribute_names(QueueAttributeName::MaximumMessageSize);
-        // A standard queue does not know this one, and refuses the call.
-        let call = if is_fifo {
-            call.attribute_names(QueueAttributeName::ContentBasedDeduplication)
-        } else {
-            call
-        };
+            .set_attribute_names(Some(names));
         let request = pin!(call.customize().config_override(self.changes.clone()).send());
         in_span(request, &span, RequestId::request_id).await
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::types::{SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 
 use super::calls::Calls;
 use super::check;
@@ -45,7 +45,10 @@ impl PlainQueue {
     }
 
     async fn attributes(&self) -> Result<Attributes, LookupError> {
-        let output = self.calls.attributes(&self.url, self.fifo).await.map_err(classify)?;
+        let mut names = vec![QueueAttributeName::MaximumMessageSize];
+        // A standard queue does not know this one, and refuses the call.
+        names.extend(self.fifo.then_some(QueueAttributeName::ContentBasedDeduplication));
+        let output = self.calls.attributes(&self.url, names).await.map_err(classify)?;
         let attributes = output.attributes();
         Ok(Attributes::read(|name| attributes?.get(&name.into())))
     }

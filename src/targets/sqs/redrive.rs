@@ -14,7 +14,11 @@ const MEMBER: &str = "\"maxReceiveCount\"";
 /// # Errors
 /// Why the queue does not tell.
 pub(crate) async fn max_receive_count(client: Client, queue_url: &str) -> Result<Option<u32>, Answer> {
-    let output = Calls::new(client).redrive_policy(queue_url).await.map_err(classify)?;
+    let names = vec![QueueAttributeName::RedrivePolicy];
+    let output = Calls::new(client)
+        .attributes(queue_url, names)
+        .await
+        .map_err(classify)?;
     let policy = output
         .attributes()
         .and_then(|all| all.get(&QueueAttributeName::RedrivePolicy));
