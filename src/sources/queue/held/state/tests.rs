@@ -1,0 +1,114 @@
+use tokio::time::advance;
+
+use super::*;
+
+fn message(id: u32) -> Message {
+    let message = Message::builder()
+        .message_id(id.to_string())
+        .receipt_handle(id.to_string());
+    message.attributes(GROUP, "group").build()
+}
+
+fn state() -> State {
+    State::new(true, Duration::from_mins(1), 1_000)
+}
+
+fn taken(state: &mut State) -> Option<u64> {
+    state.take().map(|(number, _)| number)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_has_expired_moves_nothing_of_its_group() {
+    let settled: fn(&mut State, u64) = State::settle;
+    let released = |state: &mut State, number| state.release(number, Duration::ZERO);
+    for end in [settled, released, State::set_aside] {
+        let mut state = state();
+        state.hold(message(1));
+        let expired = taken(&mut state).unwrap();
+        state.expire(expired);
+        // It is received again, with what stands behind it.
+        for id in [1, 2, 3] {
+            state.hold(message(id));
+        }
+        let again = taken(&mut state).unwrap();
+        end(&mut state, expired);
+        assert_eq!((taken(&mut state), state.waiting()), (None, 2));
+        state.settle(again);
+        assert!(taken(&mut state).is_some_and(|next| next > again));
+        assert_eq!(taken(&mut state), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_behind_a_message_that_does_not_come_again_is_released() {
+    let mut state = state();
+    for id in [1, 2, 3] {
+        state.hold(message(id));
+    }
+    let first = taken(&mut state).unwrap();
+    // Another receiver gets it.
+    state.release(first, Duration::from_secs(10));
+    let work = state.take_work(Instant::now());
+    assert_eq!(work.releases, [(first, "1".to_owned(), Duration::from_secs(10))]);
+    for _ in 0..3 {
+        advance(Duration::from_secs(23)).await;
+        let work = state.take_work(Instant::now());
+        assert_eq!(work.releases, []);
+        for (number, _, timeout) in work.renewals {
+            state.renewed(number, Moment::now(), timeout, Ok(()));
+        }
+    }
+    advance(Duration::from_secs(1)).await;
+    let work = state.take_work(Instant::now());
+    let handles: Vec<String> = work.releases.into_iter().map(|(_, handle, _)| handle).collect();
+    assert_eq!(handles, ["2", "3"]);
+    assert_eq!((taken(&mut state), state.waiting()), (None, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_behind_a_released_message_goes_back_at_once_when_no_more_are_received() {
+    for is_released_last in [false, true] {
+        let mut state = state();
+        for id in [1, 2, 3] {
+            state.hold(message(id));
+        }
+        let first = taken(&mut state).unwrap();
+        if is_released_last {
+            state.receives_no_more();
+        }
+        state.release(first, Duration::from_secs(10));
+        if !is_released_last {
+            assert_eq!(state.waiting(), 2);
+            state.receives_no_more();
+        }
+        let released = state.take_work(Instant::now()).releases;
+        let released: Vec<_> = released
+            .into_iter()
+            .map(|(_, handle, delay)| (handle, delay.as_secs()))
+            .collect();
+        let mut expected = [("2", 0), ("3", 0)].to_vec();
+        expected.insert(if is_released_last { 2 } else { 0 }, ("1", 10));
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|(handle, delay)| (handle.to_owned(), delay))
+            .collect();
+        assert_eq!((released, state.waiting()), (expected, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ticket_whose_time_has_passed_is_not_current_although_no_task_has_run() {
+    let mut state = state();
+    state.hold(message(1));
+    state.hold(message(2));
+    let first = taken(&mut state).unwrap();
+    assert!(state.is_current(first));
+    advance(Duration::from_secs(59)).await;
+    assert!(state.is_current(first));
+    advance(Duration::from_secs(1)).await;
+    assert!(!state.is_current(first));
+    // Nor is one handed out that may be visible to others.
+    state.settle(first);
+    assert_eq!(taken(&mut state), None);
+    assert_eq!(state.figures().expired, 1);
+}
