@@ -133,7 +133,7 @@ impl<'a, E> Fresh<'a, E> {
         Poll::Ready(())
     }
 
-    /// Whether the input is known to have no entry now. Otherwise ready when it is known.
+    /// Ready when it is known whether the input has an entry now.
     pub(crate) fn poll_answer(&mut self) -> Poll<()> {
         if self.next.is_some() || self.ended {
             return Poll::Ready(());

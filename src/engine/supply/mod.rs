@@ -143,7 +143,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
         )
     }
 
-    /// Whether the input is known to have no entry now. Otherwise ready when it is known.
+    /// Ready when it is known whether the input has an entry now.
     pub(super) fn poll_answer(&mut self) -> Poll<()> {
         self.fresh.poll_answer()
     }

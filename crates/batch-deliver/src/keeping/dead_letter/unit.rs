@@ -83,7 +83,7 @@ fn unfinished(letters: &Appended, causes: &Appended) -> io::Result<Option<Unfini
         if let Some(unit) = unit
             && !unit.is_in(letters)?
         {
-            // What is longer than its letters was written by others, who may have changed them as well.
+            // What is longer than its letters was written by another process, which may have changed them as well.
             let is_own = end.is_some_and(|end| letters.length() <= end);
             found.letters = Some(unit.at).filter(|at| is_own && *at < letters.length());
             break;
