@@ -7,10 +7,7 @@ allows to run them, and not to copy them.
 usage: alternator.py CLONE PROGRAM [PYTEST ARGUMENT...]
 """
 
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -72,19 +69,9 @@ def run(clone, endpoint, arguments):
             (root / name).write_text(text)
         (root / "test/alternator").symlink_to(tests)
         files = [f"test/alternator/test_{name}.py" for name in FILES if (tests / f"test_{name}.py").exists()]
-        outcomes = root / "outcomes.json"
-        here = pathlib.Path(__file__).resolve().parent
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "recordings", "--runxfail", "-p", "no:cacheprovider"]
-        command += ["--tb=short", f"--rootdir={root}", f"--url={endpoint}", *(arguments or files)]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(root), str(here)]),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "RECORDED_OUTCOMES": str(outcomes),
-            "WITHOUT_FIXTURES": ",".join(sorted(NOT_OF_DYNAMODB)),
-        }
-        subprocess.run(command, cwd=root, env=environment, check=False)
-        return json.loads(outcomes.read_text())
+        environment = {"PYTHONDONTWRITEBYTECODE": "1", "WITHOUT_FIXTURES": ",".join(sorted(NOT_OF_DYNAMODB))}
+        options = ["--runxfail", f"--rootdir={root}", f"--url={endpoint}"]
+        return recordings.outcomes(root, [*options, *(arguments or files)], environment)
 
 
 def main(clone, program, *arguments):

@@ -6,10 +6,7 @@ what is listed and passes. Only DynamoDB's: those of the other services need ope
 usage: moto.py SOURCE PROGRAM [PYTEST ARGUMENT...]
 """
 
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -29,14 +26,7 @@ def run(source, endpoint, arguments):
         (root,) = pathlib.Path(folder).iterdir()
         tests = root / "tests/test_dynamodb"
         files = [str(file) for file in sorted(tests.rglob("test_*.py")) if any(mark in file.read_text() for mark in MARKS)]
-        outcomes = root / "outcomes.json"
-        here = pathlib.Path(__file__).resolve().parent
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "recordings", "-p", "no:cacheprovider", "--tb=short"]
-        command += ["-m", "aws_verified", *(arguments or files)]
         environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(root), str(here), os.environ.get("PYTHONPATH", "")]),
-            "RECORDED_OUTCOMES": str(outcomes),
             "MOTO_TEST_ALLOW_AWS_REQUEST": "true",
             "AWS_ENDPOINT_URL": endpoint,
             "AWS_ACCESS_KEY_ID": "key",
@@ -44,8 +34,7 @@ def run(source, endpoint, arguments):
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_MAX_ATTEMPTS": "1",
         }
-        subprocess.run(command, cwd=root, env=environment, check=False)
-        return json.loads(outcomes.read_text())
+        return recordings.outcomes(root, ["-m", "aws_verified", *(arguments or files)], environment)
 
 
 def main(source, program, *arguments):

@@ -8,6 +8,8 @@ import collections
 import json
 import os
 import pathlib
+import subprocess
+import sys
 
 OUTCOMES = {}
 
@@ -33,6 +35,17 @@ def pytest_runtest_logreport(report):
 def pytest_sessionfinish():
     if "RECORDED_OUTCOMES" in os.environ:
         pathlib.Path(os.environ["RECORDED_OUTCOMES"]).write_text(json.dumps(OUTCOMES))
+
+
+def outcomes(root, arguments, environment):
+    """The outcome of each test that pytest runs in this folder, with these arguments and variables."""
+    written = pathlib.Path(root) / "outcomes.json"
+    here = pathlib.Path(__file__).resolve().parent
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "recordings", "-p", "no:cacheprovider", "--tb=short", *arguments]
+    paths = [str(root), str(here), os.environ.get("PYTHONPATH", "")]
+    variables = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "RECORDED_OUTCOMES": str(written), **environment}
+    subprocess.run(command, cwd=root, env={**os.environ, **variables}, check=False)
+    return json.loads(written.read_text())
 
 
 def known(list_of_differences):
