@@ -229,3 +229,6 @@ impl<E> Input for Feed<E> {
 fn lock<E>(exchange: &Exchange<E>) -> MutexGuard<'_, Answer<E>> {
     exchange.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
