@@ -4,13 +4,24 @@ use std::time::Duration;
 
 use aws_batch_simulator::{AutoScaling, OnDemand, Throughput};
 
-use super::scenario::{AtRandom, Best, Outage, Scenario};
+use super::scenario::{AtRandom, Best, NOTHING, Outage, Scenario};
 use super::workload::{Hot, Workload};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
-    [even(), ordered(), skewed(), live(), at_random(), changing(), starting()].concat()
+    [
+        even(),
+        ordered(),
+        skewed(),
+        live(),
+        at_random(),
+        changing(),
+        starting(),
+        fleets(),
+        shallow(),
+    ]
+    .concat()
 }
 
 /// A table of partitions with this many units per second each, and a burst of one second, like that of a busy table.
@@ -116,6 +127,19 @@ fn live() -> Vec<Scenario> {
     vec![
         arriving("live, 27% over for 30 s", 50.0, hot(1270.0, 35.0)).waits(50.0),
         arriving("live, 38% over for 60 s", 100.0, hot(1380.0, 65.0)).waits(50.0),
+        Scenario::new(
+            "load, a partition out for 10 s",
+            shared(10, 1000.0),
+            Workload::Unique,
+            200_000,
+        )
+        .with(|it| {
+            it.outage = Some(Outage {
+                partition: 3,
+                from: 3.0,
+                until: 13.0,
+            });
+        }),
         arriving("live, a partition out for 30 s", 50.0, None)
             .waits(200.0)
             .with(|it| {
@@ -203,4 +227,77 @@ fn starting() -> Vec<Scenario> {
         unlimited("start, no limit, told 5", Some(5.0)),
         unlimited("start, no limit, told 4000", Some(4_000.0)),
     ]
+}
+
+/// Many processes that share nothing write to one table.
+fn fleets() -> Vec<Scenario> {
+    let fleet = |processes: usize, units: u32, seconds: u32| {
+        let name = format!("fleet, {processes} on {units}, {seconds} s");
+        let entries = (units * seconds) as usize;
+        Scenario::new(&name, shared(units / 1000, 1000.0), Workload::Unique, entries).with(|it| {
+            it.processes = processes;
+            it.workers = 16;
+        })
+    };
+    let within = |time, rejected, p99, calls, jain| {
+        move |it: &mut Scenario| {
+            it.targets.time = time;
+            it.targets.rejected = rejected;
+            it.targets.p99 = p99;
+            it.targets.calls = calls;
+            it.targets.jain = jain;
+        }
+    };
+    let busy = within(1.04, 2.0, 100.0, 1.05, 0.95);
+    let slow = within(1.10, 8.0, 1_000.0, 1.2, 0.95);
+    let crowded = within(1.15, 20.0, 10_000.0, 2.0, 0.9);
+    let staggered = |scenario: Scenario, seconds| {
+        scenario.with(|it| {
+            it.name = format!("{}, staggered", it.name);
+            it.stagger = seconds;
+        })
+    };
+    let beside_tenant = |scenario: Scenario, rate| {
+        scenario.with(|it| {
+            it.name = format!("{}, live tenant", it.name);
+            it.tenant = rate;
+            it.entries -= (rate * it.entries as f64 / 4_000.0) as usize;
+            it.targets = NOTHING;
+            it.targets.tenant = 1.0;
+        })
+    };
+    vec![
+        fleet(8, 20_000, 30).with(busy),
+        fleet(16, 4_000, 60).with(busy),
+        staggered(fleet(16, 4_000, 60).with(busy), 10.0),
+        fleet(64, 20_000, 30).with(busy),
+        fleet(64, 20_000, 120).with(busy),
+        fleet(64, 4_000, 60).with(slow),
+        staggered(fleet(64, 4_000, 60).with(slow), 10.0),
+        beside_tenant(fleet(64, 4_000, 60), 400.0),
+        fleet(400, 20_000, 60).with(slow),
+        fleet(1_000, 4_000, 120).with(crowded),
+    ]
+}
+
+/// The burst of a table or of a shard holds less than a call.
+fn shallow() -> Vec<Scenario> {
+    let stream = |shards: usize, depth: f64| {
+        let name = format!("stream of {shards} shards, {depth} s deep");
+        let rate = 1_000.0 * shards as f64;
+        let throughput = Throughput::provisioned(rate)
+            .partitions(shards)
+            .burst(Duration::from_secs_f64(depth));
+        Scenario::new(&name, throughput, Workload::Unique, 20_000)
+            .within(1.2, f64::INFINITY)
+            .with(|it| {
+                it.chunk = 500;
+                it.trip = 0.010;
+                it.workers = 32;
+            })
+    };
+    [1, 2, 3, 4, 8]
+        .into_iter()
+        .flat_map(|shards| [1.0, 0.1, 0.05].map(|depth| stream(shards, depth)))
+        .collect()
 }

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
 
 use super::super::strategies::Make;
-use super::service::{CHUNK, Service};
+use super::service::Service;
 
 /// The first upper bound of the wait, and the last one, in milliseconds.
 const WAITS: (u64, u64) = (50, 5000);
@@ -44,7 +44,9 @@ pub(crate) async fn by_loops(service: &Service, entries: impl Iterator<Item = u3
                     let Some(first) = entries.peek() else { return };
                     let latest = service.item(*first).due + LINGER;
                     let due = |entry: &u32| service.item(*entry).due <= latest;
-                    (0..CHUNK).map_while(|_| entries.next_if(due)).collect()
+                    (0..service.scenario.chunk)
+                        .map_while(|_| entries.next_if(due))
+                        .collect()
                 };
                 let arrived = chunk.last().map_or(0.0, |last| service.item(*last).due);
                 sleep_until(service.started + Duration::from_secs_f64(arrived)).await;

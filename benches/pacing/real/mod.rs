@@ -12,6 +12,7 @@ mod oracle;
 mod run;
 mod scenario;
 mod service;
+mod shares;
 mod table;
 mod workload;
 

@@ -7,7 +7,7 @@ use aws_batch_simulator::AdmissionControl;
 use tokio::time::Instant;
 
 use super::scenario::Scenario;
-use super::service::{CHUNK, control, demand};
+use super::service::{control, demand};
 use super::workload::Item;
 
 /// The time step of the oracle.
@@ -53,8 +53,10 @@ impl Oracle {
 fn end(scenario: &Scenario, items: &[Item], table: &mut AdmissionControl, start: Instant) -> f64 {
     let mean_trip = scenario.trip * 0.08_f64.exp() * (1.0 + 0.005 * 7.0);
     let calls = (scenario.workers * scenario.processes) as f64;
-    let carried = calls * CHUNK as f64 / mean_trip * (1.0 - scenario.unavoidable() / 100.0) * STEP.as_secs_f64();
+    let carried =
+        calls * scenario.chunk as f64 / mean_trip * (1.0 - scenario.unavoidable() / 100.0) * STEP.as_secs_f64();
     let mut allowed = 0.0;
+    let mut tenant = 0.0;
     let mut arrived = 0;
     let mut lines = Lines::of(items, 0..0, table);
     for step in 0..MOST_STEPS {
@@ -64,6 +66,11 @@ fn end(scenario: &Scenario, items: &[Item], table: &mut AdmissionControl, start:
         let _ = table.capacity(now);
         if table.partitions() != lines.partitions {
             lines = Lines::of(items, lines.waiting(), table);
+        }
+        tenant += scenario.tenant * STEP.as_secs_f64();
+        while tenant >= 1.0 {
+            tenant -= 1.0;
+            let _ = table.admit(now, &[demand(scenario, &items[step as usize % items.len()])]);
         }
         while arrived < items.len() && items[arrived].due <= seconds {
             lines.add(arrived, items, table);

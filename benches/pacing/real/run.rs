@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use futures::stream;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
 
@@ -14,7 +16,7 @@ use super::latency::Waits;
 use super::loops::{Contestant, by_loops};
 use super::oracle::Oracle;
 use super::scenario::{AtRandom, Best, Scenario};
-use super::service::{CHUNK, Service, World};
+use super::service::{Service, World};
 use super::workload::Item;
 
 /// A run is ended after this many times the best possible time, plus this many seconds.
@@ -29,6 +31,10 @@ pub(crate) struct Measured {
     pub(crate) best: f64,
     pub(crate) rejected: f64,
     pub(crate) calls: f64,
+    /// Jain's index of the processes' shares.
+    pub(crate) jain: f64,
+    /// Percent of the live tenant's writes that were throttled.
+    pub(crate) tenant: f64,
     pub(crate) attempts: u32,
     pub(crate) lost: usize,
     /// Waits of entries that are not hot, from their first departure, or from when they were due, until they were accepted.
@@ -45,7 +51,11 @@ impl fmt::Display for Measured {
         write!(out, "rejected {:.2}%, calls {:.3}, ", self.rejected, self.calls)?;
         write!(out, "cold {:.0}/{:.0} ms, ", self.cold.median, self.cold.p99)?;
         write!(out, "hot {:.0}/{:.0} ms, ", self.hot.median, self.hot.p99)?;
-        write!(out, "attempts {}", self.attempts)
+        write!(
+            out,
+            "attempts {}, Jain {:.3}, tenant {:.2}%",
+            self.attempts, self.jain, self.tenant
+        )
     }
 }
 
@@ -78,8 +88,10 @@ fn run(scenario: &Scenario, items: &Arc<Vec<Item>>, seed: u64, contestant: &Cont
         for process in 0..scenario.processes {
             processes.spawn(deliver(service.clone(), process, seed, contestant.clone()));
         }
+        let tenant = tokio::spawn(live_tenant(service.clone(), seed));
         let limit = Duration::from_secs_f64(CUT_OFF.0 * best + CUT_OFF.1);
         let in_time = timeout(limit, processes.join_all()).await.is_ok();
+        tenant.abort();
         (if in_time { service.now() } else { f64::INFINITY }, service)
     })
 }
@@ -87,6 +99,9 @@ fn run(scenario: &Scenario, items: &Arc<Vec<Item>>, seed: u64, contestant: &Cont
 /// Delivers the part of a process: every n-th entry, for n processes.
 async fn deliver(mut service: Service, process: usize, seed: u64, contestant: Contestant) {
     let scenario = Arc::clone(&service.scenario);
+    service.process = process;
+    let start = scenario.stagger * process as f64 / scenario.processes as f64;
+    sleep_until(service.started + Duration::from_secs_f64(start)).await;
     let numbers = (process..service.items.len()).step_by(scenario.processes);
     let entries = numbers.map(|number| number as u32);
     let seed = seed.wrapping_mul(1000) + process as u64;
@@ -109,6 +124,18 @@ async fn deliver(mut service: Service, process: usize, seed: u64, contestant: Co
         deliveries.spawn(deliver_part(service.clone(), part, options.clone()));
     }
     deliveries.join_all().await;
+}
+
+/// Single writes at random moments, as an application makes them that has the table besides the load.
+async fn live_tenant(service: Service, seed: u64) {
+    let rate = service.scenario.tenant;
+    let mut random = SmallRng::seed_from_u64(seed ^ 0x7e4a);
+    let mut due = service.started;
+    while rate > 0.0 {
+        due += Duration::from_secs_f64(-(1.0 - random.random::<f64>()).ln() / rate);
+        sleep_until(due).await;
+        service.write_of_tenant();
+    }
 }
 
 /// The entries of each delivery of a process.
@@ -154,11 +181,14 @@ fn measure(scenario: &Scenario, world: &World, oracle: &Oracle, best: f64, end: 
             Some(times.accepted.unwrap_or(now) - from?)
         }))
     };
+    let least_calls = (world.times.len() / scenario.processes).div_ceil(scenario.chunk) * scenario.processes;
     Measured {
         time: end / best,
         best,
         rejected: 100.0 * world.rejected as f64 / world.sent.max(1) as f64,
-        calls: world.calls as f64 / world.times.len().div_ceil(CHUNK) as f64,
+        calls: world.calls as f64 / least_calls as f64,
+        jain: world.shares.jain((0.2 * best).max(scenario.stagger), 0.8 * best),
+        tenant: 100.0 * world.tenant.1 as f64 / world.tenant.0.max(1) as f64,
         attempts: world.times.iter().map(|times| times.attempts).max().unwrap_or(0),
         lost: all().filter(|(times, _)| times.accepted.is_none()).count(),
         cold: waits(false),

@@ -14,6 +14,12 @@ pub(crate) struct Targets {
     /// Milliseconds that entries of keys that are not hot wait: 99 of 100, and on average.
     pub(crate) p99: f64,
     pub(crate) mean: f64,
+    /// Calls over the least number.
+    pub(crate) calls: f64,
+    /// Jain's index of the processes' shares, at least.
+    pub(crate) jain: f64,
+    /// Percent of the live tenant's writes that are throttled.
+    pub(crate) tenant: f64,
 }
 
 pub(crate) const NOTHING: Targets = Targets {
@@ -21,6 +27,9 @@ pub(crate) const NOTHING: Targets = Targets {
     rejected: f64::INFINITY,
     p99: f64::INFINITY,
     mean: f64::INFINITY,
+    calls: f64::INFINITY,
+    jain: 0.0,
+    tenant: f64::INFINITY,
 };
 
 /// Throttles that do not depend on the pace, as shares from 0 to 1.
@@ -67,6 +76,12 @@ pub(crate) struct Scenario {
     pub(crate) deliveries: usize,
     /// Whether each delivery has one run of the entries, instead of every n-th for n deliveries.
     pub(crate) in_runs: bool,
+    /// Seconds in which the processes start, one after the other.
+    pub(crate) stagger: f64,
+    /// Writes a second of a live tenant of the same table.
+    pub(crate) tenant: f64,
+    /// Entries of a call.
+    pub(crate) chunk: usize,
     /// Calls in flight of each process.
     pub(crate) workers: usize,
     /// Median round trip in seconds.
@@ -90,6 +105,9 @@ impl Scenario {
             processes: 1,
             deliveries: 1,
             in_runs: false,
+            stagger: 0.0,
+            tenant: 0.0,
+            chunk: 25,
             workers: 64,
             trip: 0.008,
             best: Best::Oracle,

@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use aws_batch_delivery::InvalidEntry;
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
-use aws_batch_simulator::{AdmissionControl, Demand};
+use aws_batch_simulator::{AdmissionControl, Demand, Place};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 
 use super::latency::Times;
 use super::scenario::Scenario;
+use super::shares::Shares;
 use super::workload::Item;
-
-/// Entries of a call.
-pub(crate) const CHUNK: usize = 25;
 
 /// The table, and the counts of its calls.
 pub(crate) struct World {
@@ -25,6 +23,10 @@ pub(crate) struct World {
     pub(crate) calls: u64,
     pub(crate) sent: u64,
     pub(crate) rejected: u64,
+    /// Entries accepted of each process, in bins of time.
+    pub(crate) shares: Shares,
+    /// Writes of the live tenant, and the throttled ones.
+    pub(crate) tenant: (u64, u64),
 }
 
 /// The service, as seen by one process.
@@ -36,6 +38,8 @@ pub(crate) struct Service {
     pub(crate) started: Instant,
     /// The throughput in the answer of `DescribeTable`, if it is called.
     pub(crate) told: Option<f64>,
+    /// Which of the processes calls.
+    pub(crate) process: usize,
 }
 
 /// The table of a scenario, created at `now`.
@@ -102,6 +106,8 @@ impl Service {
             calls: 0,
             sent: 0,
             rejected: 0,
+            shares: Shares::new(scenario.processes),
+            tenant: (0, 0),
         };
         Self {
             world: Arc::new(Mutex::new(world)),
@@ -109,6 +115,7 @@ impl Service {
             scenario: Arc::clone(scenario),
             items,
             started,
+            process: 0,
         }
     }
 
@@ -160,6 +167,15 @@ impl Service {
         accepted
     }
 
+    /// One write of the live tenant, which is not tried again.
+    pub(crate) fn write_of_tenant(&self) {
+        let mut world = self.world();
+        let place = Place::new(world.random.random(), 0);
+        let fate = world.control.admit(Instant::now(), &[Demand::new(place, 1.0)]);
+        world.tenant.0 += 1;
+        world.tenant.1 += u64::from(fate[0].is_err());
+    }
+
     fn decide(&self, chunk: &[u32]) -> Option<Vec<bool>> {
         let mut world = self.world();
         let world = &mut *world;
@@ -184,6 +200,7 @@ impl Service {
             .map(|lost| !lost && fates.next().is_some_and(|fate| fate.is_ok()))
             .collect();
         let rejected = accepted.iter().filter(|accepted| !**accepted).count();
+        world.shares.add(self.process, self.now(), chunk.len() - rejected);
         world.rejected += rejected as u64;
         (rejected < chunk.len()).then_some(accepted)
     }
@@ -193,7 +210,7 @@ impl BatchTarget for Service {
     type Entry = u32;
 
     fn limits(&self) -> Limits {
-        Limits::new(CHUNK, usize::MAX)
+        Limits::new(self.scenario.chunk, usize::MAX)
     }
 
     fn check(&self, entry: &u32) -> Result<usize, InvalidEntry> {

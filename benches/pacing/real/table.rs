@@ -13,7 +13,7 @@ pub(crate) struct Line {
 
 /// What the columns are.
 pub(crate) const HEADER: &str = "\
-contestant       scenario                           T mean  worst  rejected%  calls  cold p50/p99/mean ms     hot p99  read p99  attempts";
+contestant       scenario                           T mean  worst  rejected%  calls  cold p50/p99/mean ms     hot p99  read p99  attempts   Jain tenant%";
 
 impl Line {
     pub(crate) fn new(contestant: &str, scenario: &Scenario, runs: Vec<Measured>) -> Self {
@@ -54,6 +54,9 @@ impl Line {
         );
         most("cold p99", self.wait(|cold| cold.p99), targets.p99);
         most("cold mean", self.wait(|cold| cold.mean), targets.mean);
+        most("calls", self.mean(|run| run.calls), targets.calls);
+        most("unfair", -self.mean(|run| run.jain), -targets.jain);
+        most("tenant's throttles", self.mean(|run| run.tenant), targets.tenant);
         most("undelivered", self.worst(|run| run.lost as f64), 0.0);
         missed
     }
@@ -65,7 +68,7 @@ impl Line {
             self.wait(|cold| cold.mean),
         ];
         println!(
-            "{:<16} {:<34} {:>6} {:>6} {:>9.2} {:>7.3}  {:<22} {:>9.0} {:>9.0} {:>6}  {}",
+            "{:<16} {:<34} {:>6} {:>6} {:>9.2} {:>7.3}  {:<22} {:>9.0} {:>9.0} {:>6} {:>8.3} {:>6.2}  {}",
             self.contestant,
             self.scenario.name,
             time(self.mean(|run| run.time)),
@@ -76,6 +79,8 @@ impl Line {
             self.mean(|run| run.hot.p99),
             self.mean(|run| run.read.p99),
             self.worst(|run| f64::from(run.attempts)),
+            self.mean(|run| run.jain),
+            self.mean(|run| run.tenant),
             self.verdict(),
         );
     }
