@@ -238,7 +238,7 @@ mod tests {
         progress.figures().delivered.store(7, Relaxed);
         progress.figures().delay_nanos.store(2_500_000, Relaxed);
         let mut snapshot = progress.snapshot();
-        snapshot.pace = Some(PaceSnapshot::new(PaceState::Steady, PaceReason::CapacityFell));
+        snapshot.pace = Some(PaceSnapshot::new(PaceState::Steady, PaceReason::Drained));
         let value = serde_json::to_value(snapshot).unwrap();
         assert_eq!(
             (&value["delivered"], &value["delay_seconds"]),
@@ -246,7 +246,7 @@ mod tests {
         );
         assert_eq!(
             (&value["pace"]["state"], &value["pace"]["reason"]),
-            (&"steady".into(), &"capacity_fell".into())
+            (&"steady".into(), &"drained".into())
         );
         assert_eq!(serde_json::from_value::<Snapshot>(value).unwrap(), snapshot);
     }

@@ -56,7 +56,7 @@
 //! | `outcome` | `call.duration` | `accepted`; `condition_failed` if no condition holds; `partial` if only some of the entries were accepted; if none was, `throttled`, `refused` or `failed` |
 //! | `error.type` | `entries.undelivered`, `call.duration` | the service's code of the last attempt, or of the call if nothing of it was accepted: `ThrottlingException`, `attempt timeout`; absent if there is none |
 //! | `reason`, `resource` | `calls.throttled` | the [limit and its resource](crate::targets::ThrottlingReason): `IndexWriteProvisionedThroughputExceeded`, `table/orders/index/by_customer` |
-//! | `state` | `pace.state` | the [state](crate::backoff::PaceState): `searching`, `draining`, `steady`, `probing`, `outage` |
+//! | `state` | `pace.state` | the [state](crate::backoff::PaceState): `searching`, `draining`, `steady`, `outage` |
 //!
 //! No attribute contains any content of an entry, an account id or a credential. The number of series depends only on the
 //! destinations and on the service's codes; a target of your own should take its codes from a fixed list.

@@ -11,11 +11,10 @@ use crate::backoff::{PaceSnapshot, PaceState};
 use crate::pace::Gate;
 
 /// All states. Each is reported, so that a state without a pace reads 0.
-const STATES: [PaceState; 5] = [
+const STATES: [PaceState; 4] = [
     PaceState::Searching,
     PaceState::Draining,
     PaceState::Steady,
-    PaceState::Probing,
     PaceState::Outage,
 ];
 

@@ -18,8 +18,6 @@ pub enum PaceState {
     Draining,
     /// The capacity is known: the pace is a little below it, and then a little above.
     Steady,
-    /// The pace is low for a moment, to learn whether rejections depend on it.
-    Probing,
     /// The service takes nothing: single entries ask whether it is back.
     Outage,
 }
@@ -30,7 +28,6 @@ impl fmt::Display for PaceState {
             Self::Searching => "searching",
             Self::Draining => "draining",
             Self::Steady => "steady",
-            Self::Probing => "probing",
             Self::Outage => "outage",
         })
     }
@@ -57,22 +54,6 @@ pub enum PaceReason {
     Drained,
     /// Too little was accepted to tell.
     NothingMeasured,
-    /// Rejections go on for so long that a higher pace tells nothing.
-    Stuck,
-    /// Something is rejected at a pace that should not be too high.
-    UnexpectedRejections,
-    /// The baseline loss is due for another look.
-    Review,
-    /// The rejections do not depend on the pace.
-    LossFound,
-    /// Whether the rejections depend on the pace could not be told.
-    Undecided,
-    /// Rejections were unexpected, and end at a lower pace.
-    CapacityFell,
-    /// Hardly anything is rejected at a lower pace, so that there is no baseline loss, or none any more.
-    NoLoss,
-    /// Rejections were unexpected, and a partition key that became hot explains them.
-    KeyBecameHot,
     /// Nothing is accepted any more.
     NothingAccepted,
     /// The service takes entries again.
@@ -88,14 +69,6 @@ impl fmt::Display for PaceReason {
             Self::Knee => "more in flight is not accepted",
             Self::Drained => "the calls in flight are back",
             Self::NothingMeasured => "too little was accepted to tell the capacity",
-            Self::Stuck => "rejections go on in the search",
-            Self::UnexpectedRejections => "rejections at a low pace",
-            Self::Review => "a known loss is looked at again",
-            Self::LossFound => "the rejections do not depend on the pace",
-            Self::Undecided => "it could not be told whether the rejections depend on the pace",
-            Self::CapacityFell => "the rejections ended at a lower pace",
-            Self::NoLoss => "hardly anything was rejected at a lower pace",
-            Self::KeyBecameHot => "a hot key explains the rejections",
             Self::NothingAccepted => "nothing is accepted",
             Self::Recovered => "the service accepts entries again",
         })
@@ -123,10 +96,9 @@ pub struct PaceSnapshot {
     /// Entries a second that the service can take, as measured; `None` during a search, unless an initial rate was
     /// given. Write units where these are counted.
     pub capacity: Option<f64>,
-    /// Entries a second that may leave now, where a pace limits them: the states steady and probing of `Adaptive`. In the others
-    /// the highest rate that was given, and `None` without one.
+    /// Entries a second that may leave now, where a pace limits them: the state steady of `Adaptive`. In the others the highest rate that was given, and `None` without one.
     pub rate: Option<f64>,
-    /// The share of entries that the service rejects whatever the pace.
+    /// The share of calls that the service throttles whatever the pace, as far as it is harmless: 0.06 at most.
     pub loss: f64,
     /// Entries in flight.
     pub in_flight: usize,

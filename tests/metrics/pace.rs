@@ -11,7 +11,7 @@ use crate::metrics::meters::meters;
 use crate::metrics::{puts, simulator};
 
 const STATE: &str = "aws_batch_delivery.pace.state";
-const STATES: [&str; 5] = ["searching", "draining", "steady", "probing", "outage"];
+const STATES: [&str; 4] = ["searching", "draining", "steady", "outage"];
 
 fn state(destination: &str, state: &str) -> Option<f64> {
     meters().observed(STATE, &[("destination", destination), ("state", state)])

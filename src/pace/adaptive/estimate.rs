@@ -6,9 +6,8 @@ const MIN_SPAN: f64 = 1e-3;
 /// Accepted entries from which the end of a search measures anything.
 const MIN_ACCEPTED: f64 = 4.0;
 
-/// Signals lower the estimate by at most this share a second: rejections that do not depend on the pace would lower it without end. A
-/// capacity that falls faster is found by a probe.
-const MAX_DECLINE: f64 = 0.02;
+/// Signals lower the estimate by at most this share a second, so that a few rejections in a short time do not.
+const MAX_DECLINE: f64 = 0.2;
 
 /// The signal after a long time without one lowers the estimate by half at most.
 const MIN_REMAINDER: f64 = 0.5;
@@ -117,6 +116,27 @@ impl Estimate {
         true
     }
 
+    /// Lowers it by this part of it.
+    pub(super) fn lower(&mut self, part: f64) {
+        if let Some(rate) = self.rate {
+            self.measured *= 1.0 - part;
+            self.rate = Some((rate * (1.0 - part)).max(MIN_RATE));
+        }
+    }
+
+    /// Is at least this from now on.
+    pub(super) fn raise_to(&mut self, rate: f64) {
+        if self.rate.is_some_and(|estimate| estimate < rate) {
+            self.guess(rate);
+        }
+    }
+
+    /// Goes by the little that was measured.
+    pub(super) fn guess_accepted(&mut self) {
+        let measured = self.measured.max(self.accepted);
+        self.guess(measured / self.seconds.max(MIN_SPAN));
+    }
+
     /// Whether nothing at all was accepted.
     pub(super) fn has_nothing(&self) -> bool {
         self.accepted <= 0.0 && self.measured <= 0.0
@@ -173,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn signals_of_a_service_that_takes_nothing_lower_it_by_two_percent_a_second() {
+    fn signals_of_a_service_that_takes_nothing_lower_it_by_a_fifth_in_a_second() {
         let mut estimate = Estimate::new(Some(1000.0));
         estimate.signal(0.0);
         estimate.signal(1.0);
-        assert!((estimate.rate().unwrap() - 980.0).abs() < 1e-9);
+        assert!((estimate.rate().unwrap() - 800.0).abs() < 1e-9);
     }
 
     #[test]
@@ -248,5 +268,37 @@ mod tests {
             let rate = estimate.measured_rate();
             assert!(rate > 0.0 && rate.is_finite(), "{measured} in {seconds} s: {rate}");
         }
+    }
+
+    #[test]
+    fn it_falls_by_a_part_and_the_next_signals_measure_it_again() {
+        let mut estimate = Estimate::new(Some(1000.0));
+        estimate.lower(0.3);
+        assert_about(estimate.rate().unwrap(), 700.0);
+        estimate.signal(0.0);
+        for second in 1..20 {
+            estimate.observe(1000.0);
+            estimate.signal(f64::from(second));
+        }
+        assert!((estimate.rate().unwrap() - 1000.0).abs() < 1.0);
+        Estimate::default().lower(0.5);
+    }
+
+    #[test]
+    fn a_least_estimate_raises_a_lower_one_alone() {
+        let mut estimate = Estimate::new(Some(100.0));
+        estimate.raise_to(50.0);
+        assert_about(estimate.rate().unwrap(), 100.0);
+        estimate.raise_to(300.0);
+        assert_about(estimate.rate().unwrap(), 300.0);
+    }
+
+    #[test]
+    fn a_search_of_which_little_was_accepted_goes_by_that() {
+        let mut estimate = Estimate::default();
+        estimate.begin(1.0, 1.5, 2.0);
+        assert!(!estimate.has_nothing() && !estimate.settle(0.0));
+        estimate.guess_accepted();
+        assert_about(estimate.rate().unwrap(), 4.0);
     }
 }

@@ -6,9 +6,6 @@ use crate::pace::meter::to_f64;
 /// Standard deviations beyond the expected number that chance seldom exceeds. Hundreds of trials a second are judged, for hours.
 const DEVIATIONS: f64 = 3.5;
 
-/// A call of fewer entries is rejected as a whole by chance where many entries are.
-const MIN_CALL: f64 = 5.0;
-
 /// Trials, either calls or entries, and how many of them were rejected. Fractions where older ones fade.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Trials {
@@ -50,31 +47,6 @@ impl Trials {
             *self = self.weighted(max / self.sent);
         }
     }
-
-    /// How much more likely the trials are by one hypothesis than by another, as a logarithm. The arguments are the ratios of the
-    /// two probabilities of a rejection, and of an acceptance.
-    pub(super) fn log_likelihood(self, rejected: f64, accepted: f64) -> f64 {
-        self.rejected * rejected.ln() + self.not_rejected() * accepted.ln()
-    }
-}
-
-/// Evidence that is added up, starting anew whenever the sum falls to zero (Page's CUSUM), and what was observed since it was zero.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cusum<T> {
-    pub(super) sum: f64,
-    pub(super) since: T,
-}
-
-impl<T: Default> Cusum<T> {
-    /// Adds evidence; `None` if the sum has fallen to zero.
-    pub(super) fn add(&mut self, evidence: f64) -> Option<&mut T> {
-        self.sum += evidence;
-        if self.sum <= 0.0 {
-            *self = Self::default();
-            return None;
-        }
-        Some(&mut self.since)
-    }
 }
 
 /// The variance of the number of rejections, if each trial is rejected with this probability.
@@ -98,16 +70,8 @@ pub(super) struct Observation {
     pub(super) all: Trials,
     /// Of all these, the ones that were never rejected before.
     pub(super) fresh: Trials,
-}
-
-/// What an answer shows of the probability of a rejection.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Evidence {
-    pub(super) all: Trials,
-    /// The call as one trial; none if it has too few entries.
-    pub(super) calls: Trials,
-    /// Each entry as a trial; none if the call was rejected as a whole, because its entries shared one reason.
-    pub(super) entries: Trials,
+    /// The entries that tell of the capacity: all, or the fresh ones alone.
+    pub(super) judged: Trials,
 }
 
 impl Observation {
@@ -119,6 +83,7 @@ impl Observation {
             accepted: to_f64(outcome.accepted),
             all: Trials::new(to_f64(outcome.sent), to_f64(outcome.throttled)),
             fresh: Trials::new(to_f64(outcome.fresh), to_f64(outcome.fresh_throttled)),
+            judged: Trials::new(to_f64(outcome.sent), to_f64(outcome.throttled)),
         }
     }
 
@@ -130,18 +95,6 @@ impl Observation {
     /// The entries that were rejected before.
     pub(super) fn retries(&self) -> Trials {
         self.all.minus(self.fresh)
-    }
-
-    /// What the answer shows, by all its entries or by the fresh ones alone.
-    pub(super) fn trial(&self, fresh_only: bool) -> Evidence {
-        let all = if fresh_only { self.fresh } else { self.all };
-        let is_judged = all.sent > 0.0 && self.all.sent >= MIN_CALL;
-        let is_whole = is_judged && self.is_wholly_rejected();
-        Evidence {
-            all,
-            calls: Trials::new(f64::from(u8::from(is_judged)), f64::from(u8::from(is_whole))),
-            entries: if is_whole { Trials::default() } else { all },
-        }
     }
 }
 
@@ -160,17 +113,5 @@ mod tests {
         assert_about(trials.sent, 200.0);
         assert_about(trials.rejected, 50.0);
         assert_about(trials.share(), 0.25);
-    }
-
-    #[test]
-    fn a_cusum_remembers_what_came_since_it_was_zero() {
-        let mut cusum = Cusum::<u32>::default();
-        for evidence in [3.0, -1.0] {
-            *cusum.add(evidence).unwrap() += 1;
-        }
-        assert_about(cusum.sum, 2.0);
-        assert_eq!(cusum.since, 2);
-        assert_eq!(cusum.add(-2.0), None);
-        assert_eq!(cusum.since, 0);
     }
 }

@@ -17,7 +17,7 @@ const GAIN: f64 = 0.125;
 const MAX_TRIP: f64 = 0.5;
 
 /// The answers from which the recent rate is computed, at least. With fewer, one call more or less would change it by half.
-const MIN_ANSWERS: usize = 10;
+const MIN_ANSWERS: usize = 5;
 
 /// The time from which the recent rate is computed, at least, in seconds: some round trips within a region.
 const MIN_SECONDS: f64 = 0.1;
@@ -25,7 +25,7 @@ const MIN_SECONDS: f64 = 0.1;
 /// Nothing is accepted for so many round trips before it is an outage.
 const STALL_TRIPS: f64 = 1.5;
 
-/// Wholly rejected calls in a row are an outage if the baseline loss causes them with a smaller probability than this. At the least loss
+/// Wholly rejected calls in a row are an outage if harmless throttles cause them with a smaller probability than this. At the least share
 /// that is assumed these are three calls.
 const MAX_PROBABILITY: f64 = 3e-5;
 const MIN_LOSS: f64 = 0.03;
@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn few_answers_say_nothing() {
         let mut recent = AcceptedRate::default();
-        for answer in 0..10 {
+        for answer in 0..5 {
             recent.observe(f64::from(answer), 25.0);
             assert!(recent.rate().abs() < f64::EPSILON);
         }
-        recent.observe(10.0, 25.0);
+        recent.observe(5.0, 25.0);
         assert!((recent.rate() - 25.0).abs() < 1e-9);
     }
 

@@ -3,60 +3,44 @@
 //! # States
 //! | from | to | when |
 //! |---|---|---|
-//! | Searching | Draining | a larger share is rejected than at smaller windows: the knee |
-//! | Searching | Steady, and Probing at once | it is stuck: rejections go on, and the window tells nothing |
+//! | Searching | Draining | more is rejected than is harmless: the knee |
 //! | Draining | Steady | the calls in flight are answered |
-//! | Draining | Searching | too little was accepted to tell the capacity |
 //! | Draining | Outage | nothing was accepted |
-//! | Steady | Probing | rejections are unexpected; a known loss is measured again |
-//! | Steady | Searching | rejections are unexpected at a pace too low for a probe |
-//! | Steady, Probing | Outage | nothing is accepted any more |
-//! | Probing | Steady | it is a loss, the capacity has fallen, that cannot be told, or a hot key explains it |
+//! | Steady | Outage | nothing is accepted any more |
 //! | Outage | Steady | an entry is accepted |
-//! | Outage | Searching | an entry is accepted, and there is no estimate |
 //! | any | Searching, or Steady at the initial rate | [`reset`](crate::backoff::Pace::reset) |
 //!
 //! | state | what leaves | until |
 //! |---|---|---|
-//! | Searching | a window of entries in flight that grows with what is accepted; if the service has announced its throughput, also calls at a quarter of that | a larger share is rejected than at smaller windows (the knee), or rejections go on (stuck) |
+//! | Searching | a window of entries in flight that grows with what is accepted | more than a fifth of the calls is rejected, or 5% for two seconds |
 //! | Draining | nothing | the calls in flight are answered, for two round trips at most: what was accepted at the knee is the first estimate |
-//! | Steady | the pace of the schedule | rejections that it does not explain, a known loss that is to be measured again, or nothing is accepted |
-//! | Probing | 60% of what was accepted lately, then 60% of what was accepted at that, and again while the share of rejections falls | it is known whether the rejections depend on the pace, or its time is over |
+//! | Steady | the pace of the schedule | nothing is accepted |
 //! | Outage | single entries, at most 1.25 s apart | anything is accepted |
 //!
 //! # What raises and lowers the pace
 //! The **estimate** is what the service accepts per second. In `Steady` the **schedule** leads the pace from 15% below the estimate to 4%
-//! above it within 1.5 s, and then ever faster, up to twice of what was accepted lately.
+//! above it within 1.5 s; then it grows by 20% a second, and after ten calls ever faster, up to twice of what was accepted lately.
 //!
-//! - A **congestion signal**, a rejection in the upper part of the schedule that the baseline loss does not explain, lowers the pace: the schedule
-//!   begins again. The service had no capacity left at that moment. So what it accepted since the signal before is what it can accept, at
-//!   whatever pace the calls left: that changes the estimate, upwards without limit and downwards by 2% a second at most.
-//! - Rejections below the estimate are **unexpected**. If they are more than chance, a probe follows. If they end at its low pace, the
-//!   capacity has fallen, and the estimate follows it at once. If they go on at two low paces, they are baseline loss.
-//! - The **baseline loss** is the share of calls, and of entries, that is rejected at any pace. It costs no pace, and is measured again by
-//!   a probe, two seconds after one has first found it and then every twelve. A loss of up to 5% needs no probe to be found.
-//! - Time without a signal raises the pace, as the schedule goes on; that finds a capacity that has grown.
+//! - A **congestion signal**, a rejection at a pace above the estimate, lowers the pace: the schedule begins again. The service had no
+//!   capacity left at that moment. So what it accepted since the signal before is what it can accept: that is the new estimate.
+//! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by three times the share of the call that
+//!   was rejected, by 30% at most. Either the capacity has fallen, or other processes use what this one leaves. A process that is faster
+//!   makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
+//!   faster ones are lowered more often.
+//! - **No throttle is a loss** that is tolerated, but a small share: calls that are throttled as a whole, up to 6% of them. From inside a
+//!   process that share cannot be told from what other processes cause, which no lower pace of one of them ends. A rule that tolerates
+//!   more lets a fleet settle at an overload.
+//! - **Failures** are no signal.
+//! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
 //!
-//! Retries that are rejected while fresh entries of the same calls are accepted fail for reasons of their own. They cost no pace, and get
-//! one of their own, which each success raises and each rejection lowers.
+//! Retries that are rejected while fresh entries of the same calls are accepted fail for reasons of their own: those of a partition that
+//! is out, for example. They get a pace of their own, which each success raises and each rejection lowers. As long as there are any,
+//! fresh entries are rejected for the same reasons, and that is no signal.
 //!
 //! # Hot keys
 //! A partition key of which far more is rejected than of all others in the same time gets a pacer of its own, which begins in `Steady` at
-//! what was accepted of the key. It neither searches nor probes, but may have an outage: unexpected rejections lower its estimate to what was accepted lately.
-//! They depend on the paces of the keys in its partition, and are never a baseline loss. The pacer of all others does not observe them,
-//! and forgets the unexpected rejections before. A key stops being hot when nothing of it was rejected for ten seconds.
-//!
-//! # A smaller pace that was tried
-//! A pace without search for a knee, probe and reviews was built and measured beside this one: a search that ends when more is rejected
-//! than at smaller windows; then the schedule alone. Rejections in its low part lower the estimate by the share that was rejected, and the
-//! least share of three low parts in a row is the baseline loss. It had 1,630 lines and 103 constants instead of 1,990 and 133, and was as
-//! good or better with one bucket, with partitions, growth and on most starts (40 partitions of 1,000: 1.4 instead of 6.0% rejected).
-//!
-//! It broke where a low part has too few calls to tell a loss from a fallen capacity, so that it took rejections for a loss, which then
-//! confirmed itself: whole calls rejected at 1,000 entries a second (54% instead of 2.9%), a throughput announced ten times too high (40%
-//! instead of 5.2%), eight processes that start together (1.86 instead of 1.47 times the best). Ten percent of random calls at 1,000 a
-//! second took 1.31 instead of 1.01 times the best, and other keys beside sorted input by 64 deliveries waited for 5.4 s instead of 1.0 s
-//! (99th percentile). A low part that lasts until it has enough calls is a probe again.
+//! what was accepted of the key. The pacer of all others does not observe it. A key stops being hot when nothing of it was rejected for
+//! ten seconds.
 //!
 //! # Files
 //! | file | what it decides |
@@ -66,23 +50,21 @@
 //! | `estimate` | what the service can accept, from one congestion signal to the next |
 //! | `schedule` | the pace from one signal to the next |
 //! | `settings` | what the user asked for |
-//! | `loss` | whether rejections are explained by the baseline loss |
-//! | `probe` | whether rejections depend on the pace |
+//! | `harmless` | which throttles are no signal |
 //! | `retries` | how long an entry waits before a retry; a pace for retries that fail for reasons of their own |
 //! | `hot_keys` | which keys are hot |
 //! | `flow` | what is in flight and was accepted lately; whether it is an outage |
 //! | `outage` | when single entries ask during an outage |
-//! | `evidence` | counts, sums of evidence, and what chance explains; the answer to a call as numbers |
+//! | `evidence` | counts, and what chance explains; the answer to a call as numbers |
 //! | `time` | seconds, and a token bucket |
 
 mod estimate;
 mod evidence;
 mod flow;
+mod harmless;
 mod hot_keys;
-mod loss;
 mod outage;
 mod pacer;
-mod probe;
 mod retries;
 mod schedule;
 mod search;
@@ -110,16 +92,15 @@ use crate::jitter::Jitter;
 /// from one signal to the next is what it can take. So the pace is a little below that at first, and then a little above, until
 /// the next signal: few rejections, and no time lost, with one worker or a hundred.
 ///
-/// - **Before the first signal** a window of entries in flight grows as long as more is accepted. Where the service tells its
-///   throughput, as `DescribeTable` does, calls also leave at a quarter of that until something is rejected.
+/// - **Before the first signal** a window of entries in flight grows as long as more is accepted.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
-/// - **Rejections that do not depend on the pace**, of entries or of whole calls, go on when the pace is low for a moment.
-///   They are a baseline loss, and cost no pace.
+/// - **Calls that are throttled at random**, as by account limits or a key service, cost no pace up to 6% of the calls.
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
 ///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys in turns.
-/// - **Entries rejected more than once** wait for 25 ms to 5 s. Those that the baseline loss explains wait for 2.5 to 5 ms.
+/// - **Entries rejected more than once** wait for 25 ms to 5 s.
+/// - **Smaller calls**: when something of a call is rejected, calls carry fewer entries for a while, but not below 25.
 ///
 /// Units of capacity are what is counted. All clones of the options share one pace; several processes that send to the same
 /// table share its capacity about equally, without coordination.
@@ -132,19 +113,19 @@ use crate::jitter::Jitter;
 /// | `Searching` | nothing was rejected so far, or too little is known | more [`concurrency`](crate::DeliveryOptions::concurrency) |
 /// | `Steady` | the pace is about `capacity` | more capacity of the service |
 /// | `Steady`, `hot_keys` above 0 | some keys ask for more than their partitions take | partition keys that spread |
-/// | `Probing` | rejections came unexpectedly, or the loss is measured again | it is over within seconds |
 /// | `Outage` | the service takes nothing | look at the service |
 ///
 /// # Weak spots
-/// At a round trip of 80 ms, or as a burst ends, 1 to 3% of the entries are rejected. While a whole partition is out whose keys
+/// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
-/// With 20, 30 and 45% of the entries rejected at random and no limit, a short load takes 1.5, 1.8 and 7.5 times as long as without.
+///
+/// Rejections of more than 6% of the calls, or of single entries in most calls, are always taken for a lack of capacity. If they are
+/// random and do not end at a lower pace, a load of more than a second becomes slow: no service is known to do that.
 ///
 /// # Defaults
 /// - `share`: 1, all that the service can take
 /// - `max_rate`: none
-/// - `initial_rate`: none, the search starts at a quarter of the throughput that the service tells, and at least with one call: a whole one, or
-///   five entries if ten calls of them wait
+/// - `initial_rate`: none, the search starts with one call: a whole one, or five entries if ten calls of them wait
 /// - what is counted: units of capacity, which are entries where the service has no units
 /// - no seed: delays and gaps are random
 ///
@@ -318,10 +299,6 @@ impl PaceDetails for Adaptive {
         self.settings.counts_units
     }
 
-    fn expect_throughput(&self, units: f64) {
-        self.lock().expect_throughput(units);
-    }
-
     fn extra_delay(&self, now: Instant) -> Duration {
         self.lock().extra_delay(now)
     }
@@ -334,7 +311,7 @@ impl PaceDetails for Adaptive {
 impl KeyPace for Adaptive {
     fn observe(&self, sent_at: Instant, answered_at: Instant, keys: &mut [KeyOutcome]) {
         if self.hot_keys().observe(sent_at, answered_at, keys, &self.jitter) {
-            self.lock().key_became_hot(answered_at);
+            self.lock().key_became_hot();
         }
     }
 

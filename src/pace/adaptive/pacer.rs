@@ -5,14 +5,13 @@ mod states;
 use std::time::{Duration, Instant};
 
 use super::estimate::Estimate;
-use super::evidence::{Evidence, Observation};
+use super::evidence::Observation;
 use super::flow::Flow;
-use super::loss::BaselineLoss;
+use super::harmless::HarmlessThrottles;
 use super::outage::Outage;
-use super::probe::Probe;
 use super::retries::{RetryPace, retry_delay};
 use super::schedule::{Conditions, Schedule};
-use super::search::{End, Search};
+use super::search::Search;
 use super::settings::Settings;
 use super::time::{ASK_AGAIN, BURST, TokenBucket, after};
 use crate::jitter::Jitter;
@@ -22,9 +21,22 @@ use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Retry
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const MIN_WAIT: f64 = 1e-4;
 
-/// The part of the announced throughput at which a search begins: several processes may start together, others may use some of it, and
-/// partitions are not equally busy.
-const ANNOUNCED_SHARE: f64 = 0.25;
+/// A rejection at a pace below the estimate lowers the estimate by so many times the share of its call that was rejected, at most by this
+/// part of it. The service was exhausted by others, and the faster a process is the more of its calls meet that.
+const FALL: f64 = 3.0;
+const MAX_FALL: f64 = 0.3;
+
+/// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
+const EXPLAINED: f64 = 0.5;
+
+/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below so many
+/// entries, which every service accepts. Each call without one makes them larger.
+const SMALLER: f64 = 0.5;
+const SMALL_CALL: f64 = 25.0;
+const LARGER: f64 = 1.02;
+
+/// By which part each call changes what a usual one carries.
+const CALL_GAIN: f64 = 0.1;
 
 /// A state with what belongs to it alone.
 #[derive(Debug)]
@@ -35,8 +47,6 @@ enum Phase {
     Draining { until: f64 },
     /// The pace follows the schedule.
     Steady,
-    /// The pace is low, to learn whether rejections depend on it.
-    Probing(Probe),
     /// Single entries ask whether the service is back.
     Outage(Outage),
 }
@@ -47,7 +57,6 @@ impl Phase {
             Self::Searching(_) => PaceState::Searching,
             Self::Draining { .. } => PaceState::Draining,
             Self::Steady => PaceState::Steady,
-            Self::Probing(_) => PaceState::Probing,
             Self::Outage(_) => PaceState::Outage,
         }
     }
@@ -65,12 +74,13 @@ pub(super) struct Pacer {
     tokens: TokenBucket,
     /// What the highest rate allows. A call may cost many seconds of it, so its debts are all paid off.
     allowed: TokenBucket,
-    /// Entries in the largest call that was asked for.
+    /// Entries in a usual call, and in the largest that may leave.
     call: f64,
-    loss: BaselineLoss,
-    /// When a known loss is measured again.
-    review_at: f64,
+    max_call: f64,
+    harmless: HarmlessThrottles,
     retries: RetryPace,
+    /// The least first estimate.
+    least: f64,
     phase: Phase,
     reason: PaceReason,
     earlier: [Option<(PaceState, PaceReason)>; 4],
@@ -80,7 +90,7 @@ pub(super) struct Pacer {
 impl Pacer {
     pub(super) fn new(settings: Settings) -> Self {
         let (phase, reason) = match settings.initial_rate {
-            None => (Phase::Searching(Search::new()), PaceReason::Start),
+            None => (Phase::Searching(Search::default()), PaceReason::Start),
             Some(_) => (Phase::Steady, PaceReason::InitialRate),
         };
         Self {
@@ -92,9 +102,10 @@ impl Pacer {
             tokens: TokenBucket::default(),
             allowed: TokenBucket::default(),
             call: 1.0,
-            loss: BaselineLoss::default(),
-            review_at: 0.0,
+            max_call: f64::INFINITY,
+            harmless: HarmlessThrottles::default(),
             retries: RetryPace::default(),
+            least: 0.0,
             phase,
             reason,
             earlier: [None; 4],
@@ -103,12 +114,9 @@ impl Pacer {
     }
 
     /// The pacer of a hot key, which starts at this rate in entries per second. The log contains the number instead of the key.
-    ///
-    /// It measures no baseline loss: what is rejected of a key at any pace of its own is what other keys of its partition use.
     pub(super) fn of_hot_key(number: u64, rate: f64, share: f64) -> Self {
         Self {
             hot_key: Some(number),
-            loss: BaselineLoss::never(),
             ..Self::new(Settings::of_hot_key(rate, share))
         }
     }
@@ -122,10 +130,10 @@ impl Pacer {
             since: self.since,
             capacity: self.estimate.rate(),
             rate: match self.phase {
-                Phase::Steady | Phase::Probing(_) => Some(self.pace(now)),
+                Phase::Steady => Some(self.pace(now)),
                 _ => self.settings.max_rate,
             },
-            loss: self.loss.share(),
+            loss: self.harmless.share(),
             in_flight: whole(self.flow.in_flight() + 1.0) - 1,
             hot_keys,
         }
@@ -136,22 +144,7 @@ impl Pacer {
         if retry.number == 1 && !self.retries.are_paced() {
             return Duration::ZERO;
         }
-        retry_delay(retry, self.random_loss(), jitter)
-    }
-
-    /// The share of entries that are rejected at random, so that some are rejected again and again.
-    fn random_loss(&self) -> f64 {
-        if !self.retries.fail_at_random() {
-            return 0.0;
-        }
-        // What is rejected beyond a known loss depends on the pace, and is not random.
-        if self.loss.is_known() {
-            return self.loss.share();
-        }
-        match &self.phase {
-            Phase::Searching(search) => search.loss(),
-            _ => 0.0,
-        }
+        retry_delay(retry, jitter)
     }
 
     /// How much longer a rejected entry waits for its turn.
@@ -160,19 +153,10 @@ impl Pacer {
         Duration::try_from_secs_f64(self.retries.wait(now)).unwrap_or_default()
     }
 
-    /// The service has announced what it accepts per second. An answer counts for more.
-    pub(super) fn expect_throughput(&mut self, units: f64) {
-        let pace = ANNOUNCED_SHARE * self.settings.share * units;
-        if let Phase::Searching(search) = &mut self.phase {
-            search.announce(self.settings.within_bounds(pace));
-        }
-    }
-
     pub(super) fn admit(&mut self, at: Instant, waiter: Waiter) -> Admission {
         let now = self.flow.clock.now(at);
         self.since.get_or_insert(at);
         let wanted = to_f64(waiter.entries);
-        self.call = self.call.max(wanted);
         self.end_drain_if_done(now);
         self.earn(now);
         if let Some(seconds) = self.wait_at_highest_rate(now) {
@@ -181,17 +165,14 @@ impl Pacer {
         let limit = match &mut self.phase {
             // A window may be many seconds of the highest rate, and nothing is given back for a call that fails.
             Phase::Searching(search) => search
-                .admit(wanted, waiter.more, self.flow.in_flight(), now)
-                .map(|limit| limit.min(self.settings.max_call(self.settings.max_pace()))),
+                .admit(wanted, waiter.more, self.flow.in_flight())
+                .map(|limit| limit.min(self.max_call.max(SMALL_CALL)))
+                .map(|limit| limit.min(self.settings.max_pace() * self.settings.call_seconds)),
             Phase::Draining { until } => Err((*until - now).min(ASK_AGAIN)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
             Phase::Steady => {
                 let pace = self.pace(now);
-                self.tokens.wait(pace).map_or(Ok(self.settings.max_call(pace)), Err)
-            }
-            Phase::Probing(probe) => {
-                let call = probe.call();
-                self.tokens.wait(self.pace(now)).map_or(Ok(call), Err)
+                self.tokens.wait(pace).map_or(Ok(self.max_call(pace)), Err)
             }
         };
         match limit {
@@ -204,16 +185,15 @@ impl Pacer {
         let now = self.flow.clock.now(now);
         let entries = to_f64(entries);
         self.earn(now);
+        self.call += CALL_GAIN * (entries - self.call);
         self.flow.depart(entries);
-        self.tokens.spend(entries * (1.0 - self.loss.share()));
+        self.tokens.spend(entries * (1.0 - self.harmless.share()));
         // An attempt in an outage is a single entry of a rate of its own.
         if !matches!(self.phase, Phase::Outage(_)) {
             self.allowed.spend(entries);
         }
-        match &mut self.phase {
-            Phase::Searching(search) => search.depart(entries, now),
-            Phase::Outage(outage) => outage.depart(now),
-            _ => {}
+        if let Phase::Outage(outage) = &mut self.phase {
+            outage.depart(now);
         }
     }
 
@@ -224,6 +204,7 @@ impl Pacer {
         self.flow.reset();
         self.allowed = old.allowed;
         self.call = old.call;
+        self.max_call = old.max_call;
         self.reason = old.reason;
         self.earlier = old.earlier;
         let start = std::mem::replace(&mut self.phase, old.phase);
@@ -237,7 +218,10 @@ impl Pacer {
         if !matches!(self.phase, Phase::Outage(outage) if sent_at > outage.since) {
             self.allowed.give_back(to_f64(outcome.throttled + outcome.unsent));
         }
-        if let Some((answer, in_flight)) = self.flow.end(outcome, now) {
+        if let Some((mut answer, in_flight)) = self.flow.end(outcome, now) {
+            if self.retries.are_paced() || RetryPace::are_singled_out(&answer) {
+                answer.judged = answer.fresh;
+            }
             self.observe_answer(&answer, in_flight, jitter);
         }
         self.end_drain_if_done(now);
@@ -249,36 +233,23 @@ impl Pacer {
             self.retries.observe(answer, capacity);
         }
         self.estimate.observe(answer.accepted);
-        let trial = answer.trial(self.judges_fresh_alone(answer));
+        self.observe_size(answer);
         match &mut self.phase {
             Phase::Searching(search) => {
                 let trip = self.flow.trip();
-                match search.observe(answer, trial, in_flight, trip, self.retries.are_paced()) {
-                    None => {}
-                    Some(End::Knee(span)) => self.end_search(span, answer.now),
-                    Some(End::Stuck) => {
-                        let suspicion = search.suspicion();
-                        self.abandon_search(answer.now, suspicion);
-                    }
+                if let Some(span) = search.observe(answer, in_flight, trip, self.retries.are_paced()) {
+                    self.end_search(span, answer.now);
                 }
             }
             Phase::Draining { .. } => {
-                if trial.all.rejected > 0.0 {
+                if answer.judged.rejected > 0.0 {
                     self.estimate.extend(answer.seen_at);
                 }
             }
-            Phase::Steady => self.observe_steady(answer, trial),
-            Phase::Probing(probe) => {
-                let finding = probe.observe(answer.sent_at, answer.now, trial);
-                if self.is_stalled(answer) {
-                    self.start_outage(answer.now);
-                } else if let Some(finding) = finding {
-                    self.conclude(finding, answer.now);
-                }
-            }
+            Phase::Steady => self.observe_steady(answer),
             Phase::Outage(outage) => {
                 if answer.accepted > 0.0 {
-                    self.recover(answer.now);
+                    self.recover(answer);
                 } else if answer.sent_at >= outage.since {
                     outage.rejected(answer.now, jitter);
                 }
@@ -286,58 +257,71 @@ impl Pacer {
         }
     }
 
-    /// Whether the retries of an answer tell nothing of the capacity: rejected ones are sent again, so they overstate a random loss and
-    /// the loss that a probe measures, or they are rejected for reasons of their own.
-    fn judges_fresh_alone(&self, answer: &Observation) -> bool {
-        let is_probe = matches!(self.phase, Phase::Probing(_)) && answer.fresh.sent > 0.0;
-        self.loss.is_known() || self.retries.are_paced() || is_probe || RetryPace::are_singled_out(answer)
+    fn observe_size(&mut self, answer: &Observation) {
+        if answer.judged.rejected <= 0.0 {
+            self.max_call *= LARGER;
+        } else if answer.all.sent > SMALL_CALL {
+            self.max_call = SMALLER * self.max_call.min(answer.all.sent);
+        }
     }
 
-    fn observe_steady(&mut self, answer: &Observation, trial: Evidence) {
-        let was_known = self.loss.is_known();
-        let mut suspicion = None;
+    fn observe_steady(&mut self, answer: &Observation) {
+        if self.is_explained(answer) {
+            return;
+        }
+        // Calls that left before the signal tell what it has told.
         if self.schedule.is_low(answer.sent_at) {
-            suspicion = self.loss.observe_below(trial);
-            if self.loss.is_known() && !was_known {
-                self.schedule_review(answer.now, true);
+            // What is rejected of a hot key at any pace is what other keys of its partition use.
+            if self.hot_key.is_none() && self.schedule.has_recovered(answer.sent_at) {
+                self.harmless.measure(answer);
             }
-        // Calls that left before the signal tell what it has told, unless a loss is known, which they may exceed.
-        } else if (answer.sent_at > self.schedule.cut_at || was_known) && self.loss.observe_elsewhere(trial) {
+            let share = self.harmless.excess_below(answer);
+            if share > 0.0 {
+                self.estimate.lower((FALL * share).min(MAX_FALL));
+                self.cut(answer.now);
+            }
+        } else if answer.sent_at > self.schedule.cut_at && self.harmless.is_signal(answer) {
             self.signal(answer);
         }
         if self.is_stalled(answer) {
             self.start_outage(answer.now);
-        } else if let Some(suspicion) = suspicion {
-            // Also a signal: a capacity that has changed is measured sooner. Whether it is a loss is not known yet.
-            self.estimate.signal(answer.seen_at);
-            self.suspect(answer.now, suspicion);
-        } else if self.loss.is_known() && answer.now >= self.review_at && !self.retries.are_paced() {
-            self.probe(answer.now, self.loss.suspicion(), PaceReason::Review);
         }
     }
 
+    /// Whether the rejections have the reasons of retries that fail for reasons of their own.
+    fn is_explained(&self, answer: &Observation) -> bool {
+        let fresh = answer.fresh;
+        self.retries.are_paced() && answer.accepted > 0.0 && fresh.rejected <= EXPLAINED * fresh.sent
+    }
+
     fn is_stalled(&self, answer: &Observation) -> bool {
-        self.flow.is_stalled(answer.now, self.loss.share())
+        self.flow.is_stalled(answer.now, self.harmless.share())
     }
 
     fn conditions(&self) -> Conditions {
-        let capacity = self.estimate.rate().unwrap_or(1.0);
         Conditions {
-            capacity,
+            capacity: self.capacity(),
             recent: self.flow.recent(),
-            call: self.call.min(self.settings.max_call(capacity).max(1.0)),
+            call: self.call.max(1.0),
             trip: self.flow.trip(),
         }
     }
 
-    /// Entries a second that are to be accepted.
+    /// Entries a second that the service accepts, as far as known.
+    fn capacity(&self) -> f64 {
+        self.estimate.rate().unwrap_or(1.0)
+    }
+
+    /// Entries in a call at most, at this pace.
+    fn max_call(&self, pace: f64) -> f64 {
+        let max = self.schedule.max_call(pace).min(pace * self.settings.call_seconds);
+        max.min(self.max_call.max(SMALL_CALL))
+    }
+
+    /// The pace, in entries a second that are to be accepted.
     fn pace(&self, now: f64) -> f64 {
-        let pace = if let Phase::Probing(probe) = &self.phase {
-            probe.pace
-        } else {
-            let conditions = self.conditions();
-            self.settings.share * conditions.capacity * self.schedule.share(now, &conditions)
-        };
+        let conditions = self.conditions();
+        let pace = self.settings.share * conditions.capacity * self.schedule.share(now, &conditions);
         self.settings.within_bounds(pace)
     }
 
@@ -351,7 +335,7 @@ impl Pacer {
 
     fn earn(&mut self, now: f64) {
         let pace = match &self.phase {
-            Phase::Steady | Phase::Probing(_) => self.pace(now),
+            Phase::Steady => self.pace(now),
             // The window or the single attempts are the limit.
             _ => self.settings.max_pace(),
         };
@@ -371,6 +355,7 @@ fn whole(amount: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::evidence::Trials;
     use super::*;
 
     #[test]
@@ -380,13 +365,21 @@ mod tests {
     }
 
     #[test]
-    fn a_call_carries_a_quarter_of_a_second_at_most_and_one_entry_at_least() {
+    fn calls_become_smaller_when_something_is_rejected_and_slowly_larger_again() {
         let mut pacer = Pacer::new(Settings::default());
-        pacer.call = 25.0;
-        for (pace, entries) in [(1_000.0, 25.0), (40.0, 10.0), (4.0, 1.0), (1.0, 1.0)] {
-            pacer.estimate.guess(pace);
-            let call = pacer.conditions().call;
-            assert!((call - entries).abs() < 1e-9, "{call} at {pace}");
-        }
+        pacer.estimate.guess(100_000.0);
+        assert!(pacer.max_call(100_000.0) > 10_000.0);
+        let answer = |sent: f64, rejected: f64| {
+            let mut answer = super::super::tests::answer(1.0, rejected);
+            answer.all = Trials::new(sent, rejected);
+            answer.judged = answer.all;
+            answer
+        };
+        pacer.observe_size(&answer(500.0, 1.0));
+        assert!((pacer.max_call(100_000.0) - 250.0).abs() < 1e-9);
+        (0..10).for_each(|_| pacer.observe_size(&answer(250.0, 0.0)));
+        assert!((pacer.max_call(100_000.0) - 250.0 * LARGER.powi(10)).abs() < 1e-9);
+        (0..10).for_each(|_| pacer.observe_size(&answer(250.0, 250.0)));
+        assert!((pacer.max_call(100_000.0) - SMALL_CALL).abs() < 1e-9);
     }
 }

@@ -11,33 +11,14 @@ use crate::pace::Retry;
 /// does not wait.
 const FIRST_DELAY: Duration = Duration::from_millis(50);
 
-/// The same where random loss explains the rejections, which need no time to end.
-const FIRST_DELAY_AT_RANDOM: Duration = Duration::from_millis(5);
-
 /// The longest delay.
 const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// A delay is at most this many times the previous one: the ceiling doubles, and a delay is at least half of its ceiling. Without this
-/// limit, short delays of retries that the baseline loss explained are followed by one of seconds when the loss has ended.
+/// A delay is at most this many times the previous one: the ceiling doubles, and a delay is at least half of its ceiling.
 const MAX_GROWTH: u32 = 4;
 
 /// Doublings after which every delay is the longest one.
 const MAX_DOUBLINGS: u32 = 10;
-
-/// Random loss explains as many rejections in a row as it causes with at least this probability: at a loss of 10% about five, at 30%
-/// nine. More are too rare to hold anything up.
-const MIN_PROBABILITY: f64 = 1e-5;
-
-/// It explains no more rejections in a row than this, the number at a loss of a third. A service that rejects more is overloaded.
-const MAX_EXPLAINED: u32 = 10;
-
-/// Entries over which the shares of fresh entries and of retries are averaged: at least twenty calls, as calls may be rejected as a
-/// whole.
-const MAX_ENTRIES: f64 = 500.0;
-
-/// Retries that are rejected at random are rejected at most so many times as often as fresh entries, and by this share more.
-const RANDOM_FACTOR: f64 = 2.0;
-const RANDOM_MARGIN: f64 = 0.1;
 
 /// Retries fail on their own if more of them than this share are rejected, and by more than chance more than if every entry of a call
 /// were equally likely to be rejected.
@@ -86,38 +67,18 @@ const GOLDEN: f64 = 0.618_033_988_75;
 const MAX_FRESH_REJECTED: f64 = 0.25;
 
 /// The delay before that retry. It doubles with each rejection that random loss does not explain, and half of it is random.
-///
-/// `loss` is the share of entries that are rejected at random, so that some of them are rejected again and again.
-pub(super) fn retry_delay(retry: Retry, loss: f64, jitter: &Jitter) -> Duration {
-    let explained = explained(loss);
-    let first = if explained > 0 {
-        FIRST_DELAY_AT_RANDOM
-    } else {
-        FIRST_DELAY
-    };
-    let doublings = retry.number.saturating_sub(explained.max(2)).min(MAX_DOUBLINGS);
-    let max = retry
-        .previous
-        .map_or(MAX_DELAY, |previous| previous.saturating_mul(MAX_GROWTH).max(first));
-    let ceiling = (first * 2_u32.pow(doublings)).min(max).min(MAX_DELAY);
+pub(super) fn retry_delay(retry: Retry, jitter: &Jitter) -> Duration {
+    let doublings = retry.number.saturating_sub(2).min(MAX_DOUBLINGS);
+    let max = retry.previous.map_or(MAX_DELAY, |previous| {
+        previous.saturating_mul(MAX_GROWTH).max(FIRST_DELAY)
+    });
+    let ceiling = (FIRST_DELAY * 2_u32.pow(doublings)).min(max).min(MAX_DELAY);
     jitter.between(ceiling / 2, ceiling)
-}
-
-/// How many rejections in a row random loss explains.
-fn explained(loss: f64) -> u32 {
-    let (mut rejections, mut probability) = (0, loss);
-    while probability >= MIN_PROBABILITY && rejections < MAX_EXPLAINED {
-        rejections += 1;
-        probability *= loss;
-    }
-    rejections
 }
 
 /// Compares retries with fresh entries, and gives the retries a pace of their own while they are rejected and fresh entries are not.
 #[derive(Debug, Default)]
 pub(super) struct RetryPace {
-    fresh: Trials,
-    again: Trials,
     /// Retries in calls that carried fresh entries as well …
     mixed: Trials,
     /// … and how many rejections of them were to be expected, with the variance of that.
@@ -172,8 +133,6 @@ impl RetryPace {
     }
 
     fn compare(&mut self, fresh: Trials, retries: Trials) {
-        self.fresh.add_within(fresh, MAX_ENTRIES);
-        self.again.add_within(retries, MAX_ENTRIES);
         if fresh.sent > 0.0 && retries.sent > 0.0 {
             let all = fresh.plus(retries);
             let share = all.rejected / all.sent;
@@ -183,11 +142,6 @@ impl RetryPace {
             // Retries stand side by side in a call, and so may those that the service rejects.
             self.variance = weight * self.variance + variance(SPREAD * retries.sent * retries.sent, share);
         }
-    }
-
-    /// Whether retries are rejected about as often as fresh entries, so that it is random which entries are rejected again.
-    pub(super) fn fail_at_random(&self) -> bool {
-        self.again.share() <= RANDOM_FACTOR * self.fresh.share() + RANDOM_MARGIN
     }
 
     /// Whether far more of the retries are rejected than of the fresh entries of the same calls.

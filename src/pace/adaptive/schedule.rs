@@ -5,27 +5,32 @@
 const DIP: f64 = 0.15;
 const OVER: f64 = 0.04;
 
-/// The usual time from a signal until the pace is [`OVER`] the estimate, in seconds.
+/// The usual time from a signal until the pace is [`OVER`] the estimate, in seconds. It is the same at every pace: processes that share
+/// a service come to equal paces because the faster ones have more signals in the same time.
 const PERIOD: f64 = 1.5;
 
-/// The first period after a search, in round trips; and the one after a change, in seconds. Later ones double: what is not known well is
-/// soon measured again.
-const FIRST_PERIOD_TRIPS: f64 = 4.0;
-const CHANGED_PERIOD: f64 = 0.5;
+/// The first period after a search or an outage in seconds, and in entries. Later ones double: what is not known well is soon measured
+/// again.
+const FIRST_PERIOD: f64 = 0.4;
+const FIRST_ENTRIES: f64 = 4.0;
 
-/// After the period the overspeed doubles in this time, in seconds, and in no fewer round trips: the answer to one step is known before
-/// the next.
+/// Capacity of the service may be exhausted in the first part of a period, whatever the pace: the dip restores it.
+const RECOVERY: f64 = 0.25;
+
+/// After the period the pace grows by this share a second, …
+const GROWTH: f64 = 0.2;
+
+/// … and after so many calls without a signal ever faster: the overspeed doubles in this time, in seconds, and in no fewer round trips
+/// or calls: the answer to one step is known before the next.
+const CALLS: f64 = 10.0;
 const DOUBLING: f64 = 0.2;
 const DOUBLING_TRIPS: f64 = 4.0;
-
-/// The shortest doubling that a short period leads to, in seconds.
-const MIN_DOUBLING: f64 = 0.05;
 
 /// The pace does not exceed what was accepted lately by more than this factor. That is enough to find out that more is accepted.
 const MAX_CLIMB: f64 = 2.0;
 
-/// It reaches the end of a period in any case.
-const MIN_CLIMB: f64 = 1.04;
+/// A call carries what this part of a period brings at most, so that a low estimate is soon tested.
+const CALL: f64 = 0.4;
 
 /// What the pace depends on besides the time.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +39,7 @@ pub(super) struct Conditions {
     pub(super) capacity: f64,
     /// Entries a second that were accepted lately.
     pub(super) recent: f64,
-    /// Entries in a call.
+    /// Entries in a usual call.
     pub(super) call: f64,
     /// The round trip in seconds.
     pub(super) trip: f64,
@@ -65,14 +70,10 @@ impl Schedule {
         self.next = 0.0;
     }
 
-    /// Short periods from the next cut on: something has changed.
-    pub(super) fn shorten(&mut self) {
-        self.next = self.next.min(CHANGED_PERIOD);
-    }
-
     /// Begins again below the estimate.
-    pub(super) fn cut(&mut self, now: f64, trip: f64) {
-        self.period = self.next.max(FIRST_PERIOD_TRIPS * trip).min(PERIOD);
+    pub(super) fn cut(&mut self, now: f64, capacity: f64) {
+        let first = FIRST_PERIOD.max(FIRST_ENTRIES / capacity);
+        self.period = self.next.max(first).min(PERIOD);
         self.next = 2.0 * self.period;
         self.cut_at = now;
     }
@@ -82,6 +83,16 @@ impl Schedule {
         at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < 1.0
     }
 
+    /// Whether the service has had time since the cut to recover.
+    pub(super) fn has_recovered(&self, at: f64) -> bool {
+        at > self.cut_at + RECOVERY * self.period
+    }
+
+    /// Entries in a call at most, at this pace.
+    pub(super) fn max_call(&self, pace: f64) -> f64 {
+        CALL * self.period * pace
+    }
+
     /// The pace within the period, as a share of the estimate.
     fn factor(progress: f64) -> f64 {
         1.0 + OVER - (DIP + OVER) * (1.0 - progress.clamp(0.0, 1.0)).powi(3)
@@ -89,17 +100,16 @@ impl Schedule {
 
     /// The pace as a share of the estimate.
     pub(super) fn share(&self, now: f64, conditions: &Conditions) -> f64 {
-        let max = (MAX_CLIMB * conditions.recent / conditions.capacity).max(MIN_CLIMB);
         let since = (now - self.cut_at).max(0.0);
         if since < self.period {
             return Self::factor(since / self.period);
         }
-        let doubling = DOUBLING
-            .max(DOUBLING_TRIPS * conditions.trip)
-            .max(conditions.call / conditions.capacity)
-            .min(self.period.max(MIN_DOUBLING));
-        let doublings = (since - self.period) / doubling;
-        (1.0 + OVER * doublings.exp2()).min(max)
+        let call = conditions.call / conditions.capacity.max(conditions.recent);
+        let growth = (GROWTH * (since - self.period)).exp();
+        let doubling = DOUBLING.max(DOUBLING_TRIPS * conditions.trip).max(call);
+        let doublings = (since - self.period.max(CALLS * call)).max(0.0) / doubling;
+        let max = MAX_CLIMB * conditions.recent / conditions.capacity;
+        (growth + OVER * doublings.exp2()).min(max.max(1.0 + OVER))
     }
 }
 
@@ -119,38 +129,44 @@ mod tests {
     fn after_cuts(cuts: u32) -> Schedule {
         let mut schedule = Schedule::default();
         for _ in 0..cuts {
-            schedule.cut(0.0, CONDITIONS.trip);
+            schedule.cut(0.0, CONDITIONS.capacity);
         }
         schedule
     }
 
+    fn shares(schedule: &Schedule, millis: u32) -> Vec<f64> {
+        (0..millis)
+            .map(|millis| schedule.share(f64::from(millis) / 1000.0, &CONDITIONS))
+            .collect()
+    }
+
     #[test]
     fn the_mean_over_a_period_is_the_estimate_within_a_percent() {
-        let schedule = after_cuts(20);
-        let paces = (0..1500).map(|millis| schedule.share(f64::from(millis) / 1000.0, &CONDITIONS));
-        let mean = paces.sum::<f64>() / 1500.0;
+        let mean = shares(&after_cuts(20), 1500).iter().sum::<f64>() / 1500.0;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
     }
 
     #[test]
     fn the_pace_begins_below_the_estimate_and_never_falls_until_the_next_signal() {
-        let schedule = after_cuts(20);
-        let paces: Vec<_> = (0..5000)
-            .map(|millis| schedule.share(f64::from(millis) / 1000.0, &CONDITIONS))
-            .collect();
-        assert!((paces[0] - 0.85).abs() < 1e-9);
-        assert!(paces.is_sorted());
-        assert!(*paces.last().unwrap() > 2.0);
+        let shares = shares(&after_cuts(20), 5000);
+        assert_about(shares[0], 1.0 - DIP);
+        assert!(shares.is_sorted());
+        assert!(*shares.last().unwrap() > 2.0);
     }
 
     #[test]
-    fn periods_are_short_after_a_search_and_double_with_each_cut() {
-        let periods: Vec<_> = (1..=4).map(|cuts| after_cuts(cuts).period).collect();
-        assert!((periods[0] - 0.04).abs() < 1e-9, "{periods:?}");
-        assert!(
-            periods.windows(2).all(|two| (two[1] - 2.0 * two[0]).abs() < 1e-9),
-            "{periods:?}"
-        );
+    fn periods_are_short_at_first_and_double_with_each_cut() {
+        for (cuts, period) in [(1, 0.4), (2, 0.8), (3, 1.5), (9, 1.5)] {
+            assert_about(after_cuts(cuts).period, period);
+        }
+        let mut schedule = after_cuts(9);
+        schedule.restart();
+        schedule.cut(0.0, CONDITIONS.capacity);
+        assert_about(schedule.period, 0.4);
+        // At five entries a second four of them need 0.8 s.
+        schedule.restart();
+        schedule.cut(0.0, 5.0);
+        assert_about(schedule.period, 0.8);
     }
 
     #[test]
@@ -164,53 +180,46 @@ mod tests {
         let reaches = 1.0 - (0.04_f64 / 0.19).cbrt();
         let is_low = [-0.001, 0.001, reaches - 0.001, reaches + 0.001].map(|at| schedule.is_low(10.0 + at));
         assert_eq!(is_low, [false, true, true, false]);
-        let slow = Schedule {
-            period: 2.0,
-            ..schedule
-        };
-        assert!(slow.is_low(10.0 + 2.0 * reaches - 0.001) && !slow.is_low(10.0 + 2.0 * reaches + 0.001));
-        assert_about(slow.cut_at, 10.0);
+        assert!(!schedule.has_recovered(10.24) && schedule.has_recovered(10.26));
     }
 
     #[test]
-    fn beyond_the_period_the_overspeed_doubles_in_a_fifth_of_a_second_or_more() {
-        let schedule = Schedule {
-            cut_at: 10.0,
-            period: 1.5,
-            next: 4.0,
+    fn the_overspeed_doubles_in_a_fifth_of_a_second_in_four_round_trips_or_in_a_call() {
+        let schedule = after_cuts(20);
+        let overspeed = |conditions: &Conditions, since: f64| {
+            let growth = (GROWTH * (since - PERIOD)).exp();
+            schedule.share(since, conditions) - growth
         };
-        let overspeed = |schedule: &Schedule, conditions: Conditions| schedule.share(12.0, &conditions) - 1.0;
-        assert_about(overspeed(&schedule, CONDITIONS), OVER * 2.5_f64.exp2());
-        // Four round trips, and the time that a call takes.
+        assert_about(overspeed(&CONDITIONS, 1.9), 4.0 * OVER);
         let far = Conditions {
             trip: 0.125,
             ..CONDITIONS
         };
-        assert_about(overspeed(&schedule, far), OVER * 2.0);
+        assert_about(overspeed(&far, 2.0), 2.0 * OVER);
+        // A call every half second: ten of them, and then one for each doubling.
         let slow = Conditions {
-            capacity: 25.0,
+            capacity: 20.0,
+            recent: 50.0,
             ..CONDITIONS
         };
-        assert_about(overspeed(&schedule, slow), OVER * 0.5_f64.exp2());
-        // A short period asks for a faster one.
-        let short = Schedule {
-            period: 0.1,
-            cut_at: 11.7,
-            ..schedule
-        };
-        assert_about(overspeed(&short, CONDITIONS), OVER * 4.0);
+        assert_about(overspeed(&slow, 5.0), OVER);
+        assert_about(overspeed(&slow, 6.0), 4.0 * OVER);
     }
 
     #[test]
-    fn periods_are_short_again_after_a_change_and_shorter_after_a_restart() {
-        let period_after = |change: fn(&mut Schedule)| {
-            let mut schedule = after_cuts(20);
-            change(&mut schedule);
-            schedule.cut(0.0, CONDITIONS.trip);
-            schedule.period
+    fn the_pace_is_at_most_twice_of_what_was_accepted_lately_but_ends_its_period() {
+        let schedule = after_cuts(20);
+        let at = |recent| {
+            let conditions = Conditions { recent, ..CONDITIONS };
+            schedule.share(10.0, &conditions)
         };
-        assert_about(period_after(|_| {}), PERIOD);
-        assert_about(period_after(Schedule::shorten), CHANGED_PERIOD);
-        assert_about(period_after(Schedule::restart), 0.04);
+        assert_about(at(900.0), 1.8);
+        assert_about(at(0.0), 1.0 + OVER);
+    }
+
+    #[test]
+    fn a_call_carries_what_two_fifths_of_a_period_bring() {
+        assert_about(after_cuts(20).max_call(100.0), 60.0);
+        assert_about(after_cuts(1).max_call(100.0), 16.0);
     }
 }

@@ -1,7 +1,7 @@
 //! What the user asked for: the part of the capacity to take, and bounds of the pace.
 
-/// A call carries what so many seconds bring at most, so that a very low estimate is soon tested.
-const CALL_SECONDS: f64 = 0.25;
+/// A call carries what so many seconds bring at most, where there is a highest rate.
+const CALL_SECONDS: f64 = 0.6;
 
 /// The same for the entries of a hot key. Several keys may share a partition: each is slow then, and a congestion signal costs what is
 /// left of a call.
@@ -23,7 +23,7 @@ pub(super) struct Settings {
     /// Units of capacity are counted instead of entries.
     pub(super) counts_units: bool,
     /// A call carries what so many seconds bring at most.
-    call_seconds: f64,
+    pub(super) call_seconds: f64,
 }
 
 impl Default for Settings {
@@ -47,11 +47,6 @@ impl Settings {
             call_seconds: HOT_KEY_CALL_SECONDS,
             ..Self::default()
         }
-    }
-
-    /// Entries in a call at most, at this pace.
-    pub(super) fn max_call(&self, pace: f64) -> f64 {
-        pace * self.call_seconds
     }
 
     /// The highest pace that is allowed.

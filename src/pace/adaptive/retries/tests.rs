@@ -15,7 +15,7 @@ fn is_singled_out(fresh: (f64, f64), retries: (f64, f64)) -> bool {
 fn retries_rest_ever_longer() {
     let jitter = Jitter::seeded(1);
     for (number, millis) in [(1, 50), (2, 50), (3, 100), (8, 3200), (9, 5000), (u32::MAX, 5000)] {
-        let delay = retry_delay(retry(number, None), 0.0, &jitter);
+        let delay = retry_delay(retry(number, None), &jitter);
         let longest = Duration::from_millis(millis);
         assert!(longest / 2 <= delay && delay <= longest, "{number}: {delay:?}");
     }
@@ -23,53 +23,8 @@ fn retries_rest_ever_longer() {
 
 #[test]
 fn a_previous_delay_of_any_length_is_no_panic() {
-    let delay = retry_delay(retry(9, Some(Duration::MAX)), 0.0, &Jitter::seeded(1));
+    let delay = retry_delay(retry(9, Some(Duration::MAX)), &Jitter::seeded(1));
     assert!(delay <= MAX_DELAY, "{delay:?}");
-}
-
-#[test]
-fn entries_that_are_rejected_at_random_do_not_rest_for_long_until_it_is_improbable() {
-    let jitter = Jitter::seeded(1);
-    let waits_shortly = |number, loss| retry_delay(retry(number, None), loss, &jitter) <= FIRST_DELAY_AT_RANDOM;
-    assert!((1..=5).all(|number| waits_shortly(number, 0.11)));
-    assert!((1..=9).all(|number| waits_shortly(number, 0.3)));
-    assert!(!(0..100).all(|_| waits_shortly(6, 0.11)));
-    assert!(!(0..100).all(|_| waits_shortly(10, 0.3)));
-}
-
-#[test]
-fn many_short_rests_are_not_followed_by_a_long_one_when_random_loss_explains_the_retries_no_more() {
-    let jitter = Jitter::seeded(1);
-    let mut retry = Retry::FIRST;
-    for _ in 0..10 {
-        retry = retry.after(retry_delay(retry, 0.4, &jitter));
-    }
-    for millis in [50, 200, 800, 3200] {
-        let delay = retry_delay(retry, 0.0, &jitter);
-        assert!(
-            delay <= Duration::from_millis(millis),
-            "retry {}: {delay:?}",
-            retry.number
-        );
-        retry = retry.after(delay);
-    }
-}
-
-#[test]
-fn beyond_random_loss_rests_double_from_the_first() {
-    let jitter = Jitter::seeded(1);
-    for (number, millis) in [(6, 10), (7, 20), (9, 80), (13, 1280), (u32::MAX, 5000)] {
-        let delay = retry_delay(retry(number, None), 0.11, &jitter);
-        let longest = Duration::from_millis(millis);
-        assert!(longest / 2 <= delay && delay <= longest, "{number}: {delay:?}");
-    }
-}
-
-#[test]
-fn random_loss_explains_only_so_many_retries_however_much_is_lost() {
-    let jitter = Jitter::seeded(1);
-    assert_eq!(explained(1.0), MAX_EXPLAINED);
-    assert!(retry_delay(retry(MAX_EXPLAINED + 2, None), 1.0, &jitter) > FIRST_DELAY_AT_RANDOM);
 }
 
 #[test]
@@ -103,26 +58,6 @@ fn retries_without_fresh_entries_for_comparison_prove_nothing() {
     (0..100).for_each(|_| retries.compare(Trials::new(0.0, 0.0), Trials::new(1.0, 1.0)));
     (0..100).for_each(|_| retries.compare(Trials::new(20.0, 20.0), Trials::new(5.0, 5.0)));
     assert!(!retries.fail_on_their_own());
-}
-
-#[test]
-fn eight_calls_without_rejections_leave_retries_that_are_rejected_at_random_what_they_are() {
-    let none = Trials::default();
-    let call = |is_rejected| Trials::new(25.0, if is_rejected { 25.0 } else { 0.0 });
-    let mut retries = RetryPace::default();
-    (0..100).for_each(|number| retries.compare(call(number % 10 < 3), none));
-    (0..8).for_each(|_| retries.compare(call(false), none));
-    (0..8).for_each(|number| retries.compare(none, call(number < 3)));
-    assert!(retries.fail_at_random());
-}
-
-#[test]
-fn retries_fail_at_random_while_they_are_rejected_little_more_often_than_fresh_entries() {
-    let mut retries = RetryPace::default();
-    retries.compare(Trials::new(100.0, 10.0), Trials::new(100.0, 25.0));
-    assert!(retries.fail_at_random());
-    retries.compare(Trials::new(0.0, 0.0), Trials::new(100.0, 100.0));
-    assert!(!retries.fail_at_random());
 }
 
 #[test]

@@ -179,21 +179,6 @@ fn retries_that_fail_while_fresh_entries_do_not_are_held_until_none_waits_and_co
 }
 
 #[test]
-fn entries_that_are_rejected_by_chance_rest_for_a_moment_and_others_for_longer() {
-    let second_rest = |throttled| {
-        let strategy = Adaptive::default().seed(1);
-        let start = Instant::now();
-        Pace::admit(&strategy, start, &Waiter::new(25));
-        observe(&strategy, start, 40, throttled);
-        strategy.delay(Retry::new(2, None))
-    };
-    // A third of all entries, and of the retries alone.
-    assert!(second_rest((7, 2)) <= Duration::from_millis(5));
-    assert!(second_rest((0, 0)) >= Duration::from_millis(25));
-    assert!(second_rest((0, 5)) >= Duration::from_millis(25));
-}
-
-#[test]
 fn attempts_in_an_outage_pay_off_nothing_of_the_highest_rate() {
     let strategy = Adaptive::default().initial_rate(10.0).max_rate(10.0).seed(1);
     let start = Instant::now();

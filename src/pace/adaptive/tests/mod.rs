@@ -29,6 +29,7 @@ pub(super) fn answer_to(now: f64, fresh: Trials, retries: Trials) -> Observation
         accepted: all.not_rejected(),
         all,
         fresh,
+        judged: all,
     }
 }
 

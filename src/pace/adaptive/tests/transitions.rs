@@ -4,19 +4,17 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::super::Adaptive;
-use super::first_attempts;
 use crate::pace::{Admission, Outcome, Pace, PaceReason, PaceState, Waiter};
 
 const CHUNK: usize = 25;
 const TRIP: Duration = Duration::from_millis(10);
 const STEP: Duration = Duration::from_millis(1);
 
-/// A token bucket that answers entry by entry and rejects some calls, or entries, whatever the pace.
+/// A token bucket that answers entry by entry and rejects some calls whatever the pace.
 struct Service {
     per_second: f64,
     tokens: f64,
     lost_calls: f64,
-    lost_entries: f64,
     random: u64,
 }
 
@@ -26,7 +24,6 @@ impl Service {
             per_second,
             tokens: 0.0,
             lost_calls: 0.0,
-            lost_entries: 0.0,
             random: 1,
         }
     }
@@ -37,10 +34,6 @@ impl Service {
 
     fn seeded(self, random: u64) -> Self {
         Self { random, ..self }
-    }
-
-    fn losing_entries(self, lost_entries: f64) -> Self {
-        Self { lost_entries, ..self }
     }
 
     /// A millisecond passes. What is not used is kept for half a second.
@@ -65,7 +58,7 @@ impl Service {
         }
         (0..entries)
             .filter(|_| {
-                let is_accepted = self.random() >= self.lost_entries && self.tokens >= 1.0;
+                let is_accepted = self.tokens >= 1.0;
                 self.tokens -= f64::from(u8::from(is_accepted));
                 is_accepted
             })
@@ -182,16 +175,11 @@ impl Delivery {
 fn a_search_ends_at_the_knee_and_the_pace_is_steady_when_the_calls_in_flight_are_back() {
     let mut delivery = Delivery::to(Service::of(5000.0));
     delivery.most_calls = 64;
-    delivery.run(3.0);
-    assert_eq!(
-        delivery.states[..3],
-        [
-            (PaceState::Searching, PaceReason::Start),
-            (PaceState::Draining, PaceReason::Knee),
-            (PaceState::Steady, PaceReason::Drained),
-        ]
-    );
-    delivery.assert_capacity_about(5000.0);
+    delivery.run_until(PaceState::Steady, PaceReason::Drained);
+    let knee = Some((PaceState::Draining, PaceReason::Knee));
+    let start = Some((PaceState::Searching, PaceReason::Start));
+    assert_eq!(delivery.strategy.snapshot().earlier, [knee, start, None, None]);
+    delivery.run(5.0).assert_capacity_about(5000.0);
 }
 
 #[test]
@@ -210,18 +198,8 @@ fn an_initial_rate_needs_no_search() {
 }
 
 #[test]
-fn a_search_of_which_too_little_is_accepted_begins_again() {
-    let mut delivery = Delivery::to(Service::of(40.0));
-    delivery
-        .run_until(PaceState::Searching, PaceReason::NothingMeasured)
-        .run_until(PaceState::Steady, PaceReason::Drained)
-        .run(20.0);
-    delivery.assert_capacity_about(40.0);
-}
-
-#[test]
 fn calls_that_are_rejected_whatever_the_pace_do_not_end_a_search() {
-    for percent in [5_u8, 10, 15] {
+    for percent in [2_u8, 5] {
         let mut delivery = Delivery::to(Service::of(1e6).losing_calls(f64::from(percent) / 100.0));
         delivery.run(1.5);
         assert_eq!(
@@ -233,134 +211,11 @@ fn calls_that_are_rejected_whatever_the_pace_do_not_end_a_search() {
 }
 
 #[test]
-fn rejections_that_go_on_in_a_search_at_full_concurrency_are_probed_and_found_to_be_a_loss() {
-    let mut delivery = Delivery::to(Service::of(1e6).losing_entries(0.2));
-    delivery
-        .run_until(PaceState::Probing, PaceReason::Stuck)
-        .run_until(PaceState::Steady, PaceReason::LossFound);
-    let loss = delivery.strategy.snapshot().loss;
-    assert!((0.15..0.25).contains(&loss), "{loss}");
-}
-
-#[test]
-fn calls_that_are_rejected_from_some_moment_on_are_found_to_be_a_loss_that_leaves_the_capacity_as_it_is() {
-    for seed in 1..=8 {
-        let mut delivery = Delivery::to(Service::of(1000.0).seeded(seed));
-        delivery.run(5.0);
-        delivery.service.lost_calls = 0.2;
-        delivery.run(30.0);
-        let loss = delivery.strategy.snapshot().loss;
-        assert!((0.13..0.27).contains(&loss), "{loss}");
-        delivery.assert_capacity_about(1000.0);
-    }
-}
-
-#[test]
-fn a_loss_is_looked_at_again_and_forgotten_when_it_has_ended() {
-    let mut delivery = Delivery::to(Service::of(1000.0).losing_entries(0.2));
-    delivery
-        .run_until(PaceState::Probing, PaceReason::UnexpectedRejections)
-        .run_until(PaceState::Steady, PaceReason::LossFound)
-        .run_until(PaceState::Probing, PaceReason::Review);
-    delivery.service.lost_entries = 0.0;
-    delivery.run_until(PaceState::Steady, PaceReason::NoLoss).run(30.0);
-    assert!(
-        delivery.strategy.snapshot().loss < 0.02,
-        "{}",
-        delivery.strategy.snapshot().loss
-    );
-    delivery.assert_capacity_about(1000.0);
-}
-
-#[test]
-fn rejections_at_a_pace_that_is_too_low_for_a_probe_begin_a_new_search() {
-    let mut delivery = Delivery::to(Service::of(40.0));
-    delivery.run(5.0);
-    delivery.service.lost_entries = 0.3;
-    delivery
-        .run_until(PaceState::Searching, PaceReason::UnexpectedRejections)
-        .run_until(PaceState::Steady, PaceReason::Drained);
-}
-
-#[test]
-fn a_low_pace_is_left_within_seconds_though_many_entries_are_rejected_whatever_the_pace() {
-    for seed in 1..=20 {
-        let mut delivery = Delivery::to(Service::of(40.0).seeded(seed));
-        delivery.run(5.0);
-        delivery.service.lost_entries = 0.25;
-        delivery.service.lost_calls = 0.1;
-        delivery.service.per_second = 1e6;
-        let before = delivery.accepted;
-        delivery.run(15.0);
-        let accepted = delivery.accepted - before;
-        assert!(
-            accepted > 1500,
-            "{accepted} in 15 s, seed {seed}; {:?}",
-            delivery.states
-        );
-    }
-}
-
-#[test]
-fn a_capacity_that_falls_to_a_fifth_is_found_by_a_probe() {
-    let mut delivery = Delivery::to(Service::of(1000.0));
-    delivery.run(5.0);
-    delivery.service.per_second = 200.0;
-    delivery
-        .run_until(PaceState::Probing, PaceReason::UnexpectedRejections)
-        .run_until(PaceState::Steady, PaceReason::CapacityFell)
-        .run(10.0);
-    delivery.assert_capacity_about(200.0);
-}
-
-#[test]
-fn a_probe_ends_when_a_hot_key_explains_the_rejections() {
-    let mut delivery = Delivery::to(Service::of(1000.0));
-    delivery.run(5.0);
-    delivery.service.lost_calls = 0.3;
-    delivery.run_until(PaceState::Probing, PaceReason::UnexpectedRejections);
-    let (now, mut keys) = (delivery.now, [first_attempts(7, 20, 15), first_attempts(8, 20, 0)]);
-    crate::pace::KeyPace::observe(&delivery.strategy, now, now, &mut keys);
-    let snapshot = delivery.strategy.snapshot();
-    assert_eq!(
-        (snapshot.state, snapshot.reason),
-        (PaceState::Steady, PaceReason::KeyBecameHot)
-    );
-}
-
-#[test]
-fn a_probe_of_too_few_entries_to_tell_keeps_what_was_known() {
-    let mut delivery = Delivery::to(Service::of(40.0).losing_entries(0.03));
-    delivery.run_until(PaceState::Probing, PaceReason::Review);
-    let known = (delivery.strategy.snapshot().capacity, delivery.strategy.snapshot().loss);
-    delivery.run_until(PaceState::Steady, PaceReason::Undecided);
-    assert_eq!(
-        (delivery.strategy.snapshot().capacity, delivery.strategy.snapshot().loss),
-        known
-    );
-}
-
-#[test]
-fn a_probe_of_which_nothing_is_accepted_is_an_outage() {
-    let mut delivery = Delivery::to(Service::of(1000.0));
-    delivery.run(5.0);
-    delivery.service.lost_calls = 0.3;
-    delivery.run_until(PaceState::Probing, PaceReason::UnexpectedRejections);
-    delivery.service.lost_calls = 1.0;
-    delivery.run_until(PaceState::Outage, PaceReason::NothingAccepted);
-    let before = delivery.states[delivery.states.len() - 2];
-    assert_eq!(before, (PaceState::Probing, PaceReason::UnexpectedRejections));
-    delivery.service.lost_calls = 0.0;
-    delivery.run_until(PaceState::Steady, PaceReason::Recovered).run(10.0);
-    delivery.assert_capacity_about(1000.0);
-}
-
-#[test]
 fn a_capacity_that_grows_is_found_by_a_pace_that_climbs() {
     let mut delivery = Delivery::to(Service::of(200.0));
     delivery.run(5.0);
     delivery.service.per_second = 1000.0;
-    delivery.run(15.0);
+    delivery.run(20.0);
     delivery.assert_capacity_about(1000.0);
 }
 
@@ -373,21 +228,7 @@ fn after_an_outage_the_pace_goes_on_with_what_was_known() {
         .run_until(PaceState::Outage, PaceReason::NothingAccepted)
         .run(10.0);
     delivery.service.per_second = 1000.0;
-    delivery.run_until(PaceState::Steady, PaceReason::Recovered).run(3.0);
-    delivery.assert_capacity_about(1000.0);
-}
-
-#[test]
-fn after_an_outage_from_the_start_the_search_begins() {
-    let mut delivery = Delivery::to(Service::of(0.0));
-    delivery
-        .run_until(PaceState::Outage, PaceReason::NothingAccepted)
-        .run(10.0);
-    delivery.service.per_second = 1000.0;
-    delivery
-        .run_until(PaceState::Searching, PaceReason::Recovered)
-        .run_until(PaceState::Steady, PaceReason::Drained)
-        .run(5.0);
+    delivery.run_until(PaceState::Steady, PaceReason::Recovered).run(15.0);
     delivery.assert_capacity_about(1000.0);
 }
 
@@ -430,6 +271,61 @@ fn a_reset_begins_with_a_search() {
     assert_eq!(delivery.strategy.snapshot().capacity, None);
     delivery
         .run_until(PaceState::Searching, PaceReason::Reset)
-        .run_until(PaceState::Steady, PaceReason::Drained);
+        .run_until(PaceState::Steady, PaceReason::Drained)
+        .run(15.0);
     delivery.assert_capacity_about(1000.0);
+}
+
+#[test]
+fn a_capacity_of_a_call_a_second_is_found() {
+    let mut delivery = Delivery::to(Service::of(40.0));
+    delivery.run(20.0);
+    delivery.assert_capacity_about(40.0);
+}
+
+#[test]
+fn after_an_outage_from_the_start_the_pace_grows_from_that_of_single_entries() {
+    let mut delivery = Delivery::to(Service::of(0.0));
+    delivery
+        .run_until(PaceState::Outage, PaceReason::NothingAccepted)
+        .run(10.0);
+    delivery.service.per_second = 1000.0;
+    delivery.run_until(PaceState::Steady, PaceReason::Recovered).run(60.0);
+    delivery.assert_capacity_about(1000.0);
+}
+
+#[test]
+fn a_capacity_that_falls_to_a_fifth_is_found_without_another_state() {
+    let mut delivery = Delivery::to(Service::of(1000.0));
+    delivery.run(5.0);
+    delivery.service.per_second = 200.0;
+    let states = delivery.states.len();
+    delivery.run(10.0);
+    assert_eq!(delivery.states.len(), states, "{:?}", delivery.states);
+    delivery.assert_capacity_about(200.0);
+}
+
+#[test]
+fn calls_that_are_throttled_at_random_are_harmless_and_leave_the_capacity_as_it_is() {
+    for seed in 1..=8 {
+        let mut delivery = Delivery::to(Service::of(1000.0).seeded(seed));
+        delivery.run(5.0);
+        delivery.service.lost_calls = 0.05;
+        delivery.run(30.0);
+        let accepted = delivery.accepted;
+        delivery.run(10.0);
+        let accepted = delivery.accepted - accepted;
+        assert!(accepted > 9_000, "{accepted} in 10 s, seed {seed}");
+    }
+}
+
+/// From inside a process, rejections that others cause look like random ones: an overload must not be taken for harmless.
+#[test]
+fn a_third_of_all_calls_is_never_harmless() {
+    let mut delivery = Delivery::to(Service::of(1000.0));
+    delivery.run(5.0);
+    delivery.service.lost_calls = 0.33;
+    delivery.run(30.0);
+    assert!(delivery.strategy.snapshot().loss < 0.1);
+    assert!(delivery.capacity() < 500.0, "{}", delivery.capacity());
 }
