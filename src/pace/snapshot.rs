@@ -98,7 +98,7 @@ pub struct PaceSnapshot {
     pub capacity: Option<f64>,
     /// Entries a second that may leave now, where a pace limits them: the state steady of `Adaptive`. In the others the highest rate that was given, and `None` without one.
     pub rate: Option<f64>,
-    /// The share of calls that the service throttles whatever the pace, as far as it is harmless: 0.06 at most.
+    /// The share of calls that the service throttles whatever the pace, as far as it is harmless: 0.1 at most.
     pub loss: f64,
     /// Entries in flight.
     pub in_flight: usize,

@@ -27,7 +27,7 @@
 //!   was rejected, by 30% at most. Either the capacity has fallen, or other processes use what this one leaves. A process that is faster
 //!   makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
 //!   faster ones are lowered more often.
-//! - **No throttle is a loss** that is tolerated, but a small share: calls that are throttled as a whole, up to 6% of them. From inside a
+//! - **No throttle is a loss** that is tolerated, but a small share: calls that are throttled as a whole, up to 10% of them. From inside a
 //!   process that share cannot be told from what other processes cause, which no lower pace of one of them ends. A rule that tolerates
 //!   more lets a fleet settle at an overload.
 //! - **Failures** are no signal.
@@ -95,7 +95,7 @@ use crate::jitter::Jitter;
 /// - **Before the first signal** a window of entries in flight grows as long as more is accepted.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
-/// - **Calls that are throttled at random**, as by account limits or a key service, cost no pace up to 6% of the calls.
+/// - **Calls that are throttled at random**, as by account limits or a key service, cost no pace up to 10% of the calls.
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
 ///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys in turns.
@@ -119,7 +119,7 @@ use crate::jitter::Jitter;
 /// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
-/// Rejections of more than 6% of the calls, or of single entries in most calls, are always taken for a lack of capacity. If they are
+/// Rejections of more than 10% of the calls, or of single entries in most calls, are always taken for a lack of capacity. If they are
 /// random and do not end at a lower pace, a load of more than a second becomes slow: no service is known to do that.
 ///
 /// # Defaults

@@ -15,7 +15,7 @@ const FIRST_PERIOD: f64 = 0.4;
 const FIRST_ENTRIES: f64 = 4.0;
 
 /// Capacity of the service may be exhausted in the first part of a period, whatever the pace: the dip restores it.
-const RECOVERY: f64 = 0.25;
+const RECOVERY: f64 = 0.15;
 
 /// After the period the pace grows by this share a second, …
 const GROWTH: f64 = 0.2;
@@ -180,7 +180,7 @@ mod tests {
         let reaches = 1.0 - (0.04_f64 / 0.19).cbrt();
         let is_low = [-0.001, 0.001, reaches - 0.001, reaches + 0.001].map(|at| schedule.is_low(10.0 + at));
         assert_eq!(is_low, [false, true, true, false]);
-        assert!(!schedule.has_recovered(10.24) && schedule.has_recovered(10.26));
+        assert!(!schedule.has_recovered(10.14) && schedule.has_recovered(10.16));
     }
 
     #[test]
