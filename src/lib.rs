@@ -124,9 +124,12 @@
 
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod attribute_path;
+#[cfg(feature = "aws")]
+mod aws;
 pub mod backoff;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod contract;
 mod delivery;
 mod disposition;
 mod engine;
@@ -148,6 +151,7 @@ mod pace;
 mod producer;
 mod progress;
 mod report;
+mod services;
 mod shutdown;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 pub mod sources;

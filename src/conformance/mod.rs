@@ -98,7 +98,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use crate::targets::{BatchTarget, Limits};
+use crate::contract::{BatchTarget, Limits};
 
 pub use trial::check;
 

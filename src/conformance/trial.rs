@@ -9,11 +9,11 @@ use rand::{RngExt, SeedableRng};
 
 use super::{Fixture, Plan, Said, Service};
 use crate::backoff::Exponential;
+use crate::contract::{BatchTarget, Limits};
 use crate::delivery::Delivery;
 use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
-use crate::targets::{BatchTarget, Limits};
 
 /// Checks the target with `cases` random deliveries, and with one at each limit.
 ///

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::values::{self, Convert};
+use crate::contract::BatchTarget;
 use crate::engine::{self, Delivered, DynInput};
 use crate::options::DeliveryOptions;
-use crate::targets::BatchTarget;
 
 /// What a [`Delivery`](crate::Delivery) delivers: [`Entries`] or [`Values`].
 pub trait Contents<T: BatchTarget>: 'static {

@@ -6,7 +6,7 @@ use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
 use super::{Delivery, Values};
-use crate::targets::sqs::SqsQueue;
+use crate::services::sqs::SqsQueue;
 
 impl Delivery<SqsQueue> {
     /// Delivers texts, each as the body of a message: `String`, `&'static str`, `Arc<str>` …

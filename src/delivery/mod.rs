@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 
+use crate::contract::BatchTarget;
 use crate::disposition::Disposition;
 use crate::engine::{self, Delivered, Feed, Source, feed};
 use crate::guarded::destination;
@@ -28,7 +29,6 @@ use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::{DeliveryError, Report, Undelivered};
-use crate::targets::BatchTarget;
 
 pub(crate) use self::contents::Contents;
 pub use self::contents::{Entries, Values};

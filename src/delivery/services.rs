@@ -13,23 +13,23 @@ use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::{DeliveryError, Report};
 #[cfg(feature = "cloudwatch")]
-use crate::targets::cloudwatch::CloudWatchMetrics;
+use crate::services::cloudwatch::CloudWatchMetrics;
 #[cfg(feature = "cloudwatch-logs")]
-use crate::targets::cloudwatch_logs::LogStream;
+use crate::services::cloudwatch_logs::LogStream;
 #[cfg(feature = "dynamodb")]
-use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
+use crate::services::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
 #[cfg(feature = "eventbridge")]
-use crate::targets::eventbridge::EventBus;
+use crate::services::eventbridge::EventBus;
 #[cfg(feature = "firehose")]
-use crate::targets::firehose::FirehoseStream;
+use crate::services::firehose::FirehoseStream;
 #[cfg(feature = "kinesis")]
-use crate::targets::kinesis::KinesisStream;
+use crate::services::kinesis::KinesisStream;
 #[cfg(feature = "s3")]
-use crate::targets::s3::S3Deletions;
+use crate::services::s3::S3Deletions;
 #[cfg(feature = "sns")]
-use crate::targets::sns::SnsTopic;
+use crate::services::sns::SnsTopic;
 #[cfg(feature = "sqs")]
-use crate::targets::sqs::{SqsDeletions, SqsQueue, SqsVisibility};
+use crate::services::sqs::{SqsDeletions, SqsQueue, SqsVisibility};
 
 #[cfg(feature = "dynamodb")]
 impl Delivery<DynamoTable> {

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Contents, Delivery};
+use crate::contract::BatchTarget;
 use crate::spool::{Spool, SpoolError, SpoolOptions};
-use crate::targets::BatchTarget;
 
 impl<T: BatchTarget, C: Contents<T>> Delivery<T, C>
 where

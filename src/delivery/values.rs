@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use crate::contract::{ErasedTarget, Fault, Identity};
 use crate::disposition::Disposition;
 use crate::engine::{self, Confirmation, Confirms, Delivered, DynInput, Incoming, Input};
 use crate::guarded::{destination, guarded};
@@ -23,7 +24,6 @@ use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Undelivered};
 use crate::shutdown::joined;
-use crate::targets::{ErasedTarget, Fault, Identity};
 
 /// Converts a value into an entry.
 pub(super) type Convert<V, E> = dyn Fn(&V) -> Result<E, Box<dyn Error + Send + Sync>> + Send + Sync;

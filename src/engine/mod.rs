@@ -36,8 +36,8 @@ use std::sync::Arc;
 use futures::FutureExt;
 use tracing::{Instrument, Span};
 
+use crate::contract::ErasedTarget;
 use crate::options::DeliveryOptions;
-use crate::targets::ErasedTarget;
 
 pub(crate) use entry::{Confirmation, Confirms};
 pub(crate) use input::{Batch, DynInput, Feed, Incoming, Input, Source, Streamed, feed};

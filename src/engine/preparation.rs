@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep_until};
 use super::health::Watch;
 use super::input::Fresh;
 use super::outcome::{Ending, Ledger};
+use crate::contract::{ErasedTarget, Fault, Limits};
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{ErasedTarget, Fault, Limits};
 use crate::time_limit::later;
 use crate::time_limit::{passed, within};
 

@@ -9,9 +9,9 @@ use super::instruments::Instruments;
 use super::paces::Registration;
 use super::set;
 use crate::backoff::Outcome;
+use crate::contract::{Fault, ThrottlingReason};
 use crate::pace::Gate;
 use crate::report::Cause;
-use crate::targets::{Fault, ThrottlingReason};
 
 /// The metrics of deliveries to one destination. Nothing is measured unless a telemetry provider is set.
 #[derive(Clone)]

@@ -13,6 +13,7 @@ use tracing::warn;
 
 use super::line::Line;
 use super::unclaimed::{Taken, Unclaimed};
+use crate::contract::BatchTarget;
 use crate::delivery::Contents;
 use crate::engine::Delivered;
 use crate::events::{STOPPED, UNCLAIMED};
@@ -22,7 +23,6 @@ use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report};
 use crate::shutdown;
-use crate::targets::BatchTarget;
 
 /// How long the fault that stops every delivery is not logged again.
 const QUIET: Duration = Duration::from_mins(1);

@@ -23,6 +23,7 @@ use self::line::Line;
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
 use self::unclaimed::Unclaimed;
+use crate::contract::BatchTarget;
 use crate::delivery::Contents;
 use crate::disposition::Disposition;
 use crate::engine::Incoming;
@@ -30,7 +31,6 @@ use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
-use crate::targets::BatchTarget;
 use crate::time_limit::within;
 
 /// Collects single entries that many tasks send, and delivers them in batches.

@@ -18,13 +18,13 @@ use super::error::ScanError;
 use super::position::{ScanPosition, SegmentPlace};
 use super::progress::ScanProgress;
 use super::segment::{Bounds, Segment};
+use crate::contract::BatchTarget;
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::BatchTarget;
-use crate::targets::dynamo::{Page, PageRead, PageRequest, Pages};
+use crate::services::dynamo::{Page, PageRead, PageRequest, Pages};
 
 type Attributes = HashMap<String, AttributeValue>;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::position::{ScanPosition, SegmentPlace};
-use crate::targets::dynamo::Page;
+use crate::services::dynamo::Page;
 
 /// What a scan has read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

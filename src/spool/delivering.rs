@@ -11,13 +11,13 @@ use tracing::warn;
 use super::backlog::Backlog;
 use super::handle::StoreHandle;
 use super::settlement::Settlement;
+use crate::contract::BatchTarget;
 use crate::delivery::Contents;
 use crate::events::STOPPED;
 use crate::guarded::destination;
 use crate::handlers::{Handlers, Handling};
 use crate::options::DeliveryOptions;
 use crate::report::Report;
-use crate::targets::BatchTarget;
 
 /// How long after a stop the first new delivery begins.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

@@ -108,13 +108,13 @@ use self::room::Room;
 use self::settlement::{Opened, Settlement};
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
+use crate::contract::BatchTarget;
 use crate::delivery::Contents;
 use crate::events::SPOOL;
 use crate::guarded::destination;
 use crate::handlers::Handlers;
 use crate::options::DeliveryOptions;
 use crate::shutdown::{is_underway, joined};
-use crate::targets::BatchTarget;
 use crate::time_limit::within;
 
 /// Writes single entries that many tasks hand over to disk, and delivers them from there.

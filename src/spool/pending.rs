@@ -8,12 +8,12 @@ use tracing::warn;
 
 use super::settlement::Settlement;
 use super::store::Refusal;
+use crate::contract::Identity;
 use crate::disposition::Disposition;
 use crate::engine::Confirms;
 use crate::events::SPOOL;
 use crate::handlers::Handling;
 use crate::report::Undelivered;
-use crate::targets::Identity;
 
 /// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
 /// for good or code of the program has panicked with it twice. Otherwise it stays in the spool.

@@ -54,16 +54,16 @@ fn is_below(import: &str, path: &str) -> bool {
 
 #[test]
 fn the_engine_knows_neither_aws_nor_those_that_use_it() {
-    let modules = modules();
-    let targets = modules.keys().filter(|path| path.starts_with("crate::targets::"));
-    let users = [
+    let others = [
         "aws_",
+        "crate::aws",
         "crate::delivery",
         "crate::handlers",
         "crate::producer",
+        "crate::services",
         "crate::spool",
+        "crate::targets",
     ];
-    let others: Vec<&str> = targets.map(String::as_str).chain(users).collect();
     assert_imports_none("crate::engine", &others, &[]);
 }
 
@@ -103,7 +103,24 @@ fn the_pace_is_below_the_engine_and_all_that_use_it() {
 }
 
 #[test]
-fn targets_know_neither_retries_nor_the_pace() {
+fn the_contract_of_a_target_is_below_the_engine_and_the_services() {
+    let above = [
+        "aws_",
+        "crate::aws",
+        "crate::backoff",
+        "crate::delivery",
+        "crate::engine",
+        "crate::options",
+        "crate::pace",
+        "crate::producer",
+        "crate::services",
+        "crate::spool",
+    ];
+    assert_imports_none("crate::contract", &above, &[]);
+}
+
+#[test]
+fn services_know_neither_retries_nor_the_pace() {
     let callers = [
         "crate::backoff",
         "crate::delivery",
@@ -113,7 +130,15 @@ fn targets_know_neither_retries_nor_the_pace() {
         "crate::producer",
         "crate::spool",
     ];
-    assert_imports_none("crate::targets", &callers, &[]);
+    assert_imports_none("crate::services", &callers, &[]);
+    assert_imports_none("crate::aws", &[&callers[..], &["crate::services"]].concat(), &[]);
+}
+
+/// It is the public path of the contract and of the services.
+#[test]
+fn nothing_imports_the_targets_as_users_see_them() {
+    let exceptions = [("crate::pace::strategy", "crate::targets::Fault", "it is the fault of a call")];
+    assert_imports_none("crate", &["crate::targets"], &exceptions);
 }
 
 #[test]
@@ -124,7 +149,9 @@ fn strategies_do_no_io_and_have_no_clock() {
         "crate::engine",
         "crate::options",
         "crate::producer",
-        "crate::targets",
+        "crate::aws",
+        "crate::contract",
+        "crate::services",
         "std::fs",
         "std::net",
         "std::thread",
@@ -141,14 +168,16 @@ fn strategies_do_no_io_and_have_no_clock() {
 }
 
 #[test]
-fn options_and_reports_are_below_the_engine_and_the_targets() {
+fn options_and_reports_are_below_the_engine_and_the_contract() {
     let above = [
+        "crate::aws",
+        "crate::contract",
         "crate::delivery",
         "crate::engine",
         "crate::handlers",
         "crate::producer",
+        "crate::services",
         "crate::spool",
-        "crate::targets",
     ];
     assert_imports_none("crate::options", &above, &[]);
     assert_imports_none("crate::progress", &above, &[]);
@@ -202,10 +231,13 @@ fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
         ("crate::engine::order", "crate::engine::entry::Chunk"),
-        ("crate::targets::dynamo::table", "crate::targets::dynamo::calls::Calls"),
         (
-            "crate::targets::sqs::offload::attempt",
-            "crate::targets::sqs::offload::mark",
+            "crate::services::dynamo::table",
+            "crate::services::dynamo::calls::Calls",
+        ),
+        (
+            "crate::services::sqs::offload::attempt",
+            "crate::services::sqs::offload::mark",
         ),
         ("crate::delivery::values", "crate::guarded::destination"),
         ("crate::delivery::contents", "crate::engine::deliver"),

@@ -21,11 +21,11 @@ use super::preparation::{Again, prepare};
 use super::retry::Bisection;
 use super::supply::Supply;
 use crate::backoff::Waiter;
+use crate::contract::ErasedTarget;
 use crate::guarded::destination;
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
-use crate::targets::ErasedTarget;
 use crate::time_limit::{GRACE, is_held_up, later};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.

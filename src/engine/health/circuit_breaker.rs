@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::{BackoffStrategy, Exponential, Retry};
+use crate::contract::{Fault, Rejection};
 use crate::engine::calls::EndedCall;
-use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
 
 /// The first probe leaves after 50 to 100 ms; a lost packet is retransmitted by then.
@@ -147,10 +147,10 @@ impl CircuitBreaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{Answer, Verdict};
     use crate::engine::calls::settle;
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::metrics::Metrics;
-    use crate::targets::{Answer, Verdict};
 
     const MOMENT: Duration = Duration::from_millis(1);
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use self::circuit_breaker::CircuitBreaker;
 use self::refusals::{Disputes, RefusedAlone};
 use super::calls::EndedCall;
-use crate::targets::Fault;
+use crate::contract::Fault;
 
 pub(crate) use refusals::Blame;
 pub(crate) use size_limit::SizeLimit;

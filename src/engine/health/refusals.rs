@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::contract::Fault;
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::EntryState;
 use crate::engine::retry::Bisection;
-use crate::targets::Fault;
 
 /// Single entries of this many calls that were refused in a row, and nothing was accepted in between: then the reason is one that
 /// all calls share. Two may be neighbours that are at fault both, at the border between two calls.
@@ -157,10 +157,10 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::contract::{Answer, Rejection, Verdict};
     use crate::engine::calls::settle;
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::metrics::Metrics;
-    use crate::targets::{Answer, Rejection, Verdict};
 
     const MOMENT: Duration = Duration::from_millis(10);
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tracing::{field, info, warn};
 
+use crate::contract::Fault;
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::EntryState;
 use crate::events::STALLED;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
 use crate::report::Cause;
-use crate::targets::Fault;
 use crate::time_limit::is_held_up;
 
 /// How long nothing may be accepted or refused before a warning is logged. A call usually takes some 10 ms, and the SDK's
@@ -287,10 +287,10 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
+    use crate::contract::{Answer, Rejection, Verdict};
     use crate::engine::calls::settle;
     use crate::engine::entry::{Chunk, TrackedEntry};
     use crate::metrics::Metrics;
-    use crate::targets::{Answer, Rejection, Verdict};
 
     fn gate() -> Arc<Gate> {
         DeliveryOptions::default().gate

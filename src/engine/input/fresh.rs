@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{DynInput, Incoming};
+use crate::contract::{ErasedTarget, Fault, Lane, Limits, Wanted};
 use crate::engine::entry::Confirmation;
 use crate::engine::entry::Space;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::guarded::guarded;
 use crate::invalid::InvalidEntry;
 use crate::report::Cause;
-use crate::targets::{ErasedTarget, Fault, Lane, Limits, Wanted};
 
 /// The input, and the entries that were read from it, were checked, are not sent yet and are sendable.
 pub(crate) struct Fresh<'a, E> {

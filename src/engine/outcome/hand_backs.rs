@@ -11,12 +11,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::contract::ErasedTarget;
 use crate::engine::entry::Confirmation;
 use crate::events::CLEANUP;
 use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::shutdown::joined;
-use crate::targets::ErasedTarget;
 use crate::time_limit::within;
 
 /// How many entries of one batch handlers process at once: the default number of calls in flight.

@@ -19,6 +19,7 @@ use super::calls::EndedCall;
 use super::entry::{Chunk, EntryState, TrackedEntry};
 use super::health::Outage;
 use crate::backoff::{PaceReason, PaceState};
+use crate::contract::ErasedTarget;
 use crate::disposition::Disposition;
 use crate::events::CALL;
 use crate::fault::{Fault, in_words};
@@ -26,7 +27,6 @@ use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
-use crate::targets::ErasedTarget;
 
 pub(crate) use delivered::{Delivered, Ending, delivery_span};
 

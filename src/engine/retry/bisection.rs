@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::contract::Fault;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
-use crate::targets::Fault;
 
 /// The shortest and the longest delay before an entry that was refused alone is sent again when no other can be compared with it. In
 /// between it is as long as that has lasted, so that it doubles.

@@ -21,9 +21,9 @@ use self::key_queues::KeyQueues;
 use self::queue::RetryQueue;
 use super::entry::{Chunk, EntryState, Space, TrackedEntry};
 use super::order::Lanes;
+use crate::contract::{Fault, Lane};
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
-use crate::targets::{Fault, Lane};
 use crate::time_limit::later;
 
 pub(crate) use bisection::Bisection;

@@ -16,10 +16,10 @@ use super::health::{Outage, SizeLimit};
 use super::input::{DynInput, Fresh, Read};
 use super::outcome::Ledger;
 use super::retry::{Backlog, Expiries};
+use crate::contract::{ErasedTarget, Fault, Lane, Limits, Wanted};
 use crate::guarded::guarded;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{ErasedTarget, Fault, Lane, Limits, Wanted};
 
 /// The entries to send: fresh ones, and those in the backlog.
 pub(super) struct Supply<'a, E> {

@@ -21,13 +21,13 @@ use super::progress::ReceiveError;
 use super::settling::settle;
 use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
+use crate::contract::{BatchTarget, Fault};
 use crate::delivery::Delivery;
 use crate::events::UNSETTLED;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
-use crate::targets::{BatchTarget, Fault};
+use crate::services::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
 use crate::time_limit::later;
 
 /// No message comes, and those that were handed out are neither settled nor released: after this time that is worth a warning. It is as

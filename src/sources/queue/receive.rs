@@ -8,7 +8,7 @@ use aws_sdk_sqs::types::MessageSystemAttributeName;
 
 use super::messages::{Bounds, ReceivedMessages};
 use crate::options::DeliveryOptions;
-use crate::targets::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
+use crate::services::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
 
 /// The longest wait of a receive. From the API reference of `ReceiveMessage`.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);

@@ -16,7 +16,7 @@ use crate::moment::Moment;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::sqs::{SqsDeletions, SqsVisibility, VisibilityChange, max_receive_count};
+use crate::services::sqs::{SqsDeletions, SqsVisibility, VisibilityChange, max_receive_count};
 use crate::time_limit::within;
 
 /// Deletions are tried for as long as the entries of a delivery: meanwhile the messages are kept hidden.

@@ -2,8 +2,8 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::*;
+use crate::contract::{Answer, BatchTarget};
 use crate::engine::input::Input;
-use crate::targets::{Answer, BatchTarget};
 
 const LIMITS: Limits = Limits::new(8, 40);
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::targets::{Fault, Lane};
+use crate::contract::{Fault, Lane};
 
 /// An entry of one more byte than its position.
 fn entry(position: u64) -> TrackedEntry<u64> {
