@@ -92,8 +92,8 @@ impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
         mut self,
         change: impl Fn(&V, &mut SendMessageBatchRequestEntry) -> Result<(), BuildError> + Send + Sync + 'static,
     ) -> Self {
-        let convert = self.conversion;
-        self.conversion = Arc::new(move |value| {
+        let convert = self.run.conversion;
+        self.run.conversion = Arc::new(move |value| {
             let mut message = convert(value)?;
             change(value, &mut message)?;
             Ok(message)

@@ -7,7 +7,6 @@ use super::Delivery;
 #[cfg(feature = "s3")]
 use super::Values;
 #[cfg(feature = "dynamodb")]
-use crate::handlers::Handlers;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
@@ -59,12 +58,8 @@ impl Delivery<DynamoTable> {
     /// ```
     #[must_use]
     pub fn item_writes(self) -> Delivery<DynamoWrites> {
-        Delivery {
-            target: Arc::new(Arc::unwrap_or_clone(self.target).into()),
-            conversion: (),
-            options: self.options,
-            handlers: Handlers::none(),
-        }
+        let target = Arc::unwrap_or_clone(self.run.target);
+        Delivery::of(Arc::new(target.into()), (), self.run.options)
     }
 }
 

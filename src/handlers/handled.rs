@@ -15,14 +15,12 @@ use crate::report::Undelivered;
 /// An input whose entries report what became of them to the handlers, if there are any.
 pub(crate) struct Handled<I: Input> {
     input: I,
-    handling: Option<Arc<Handling<I::Entry>>>,
+    handling: Arc<Handling<I::Entry>>,
 }
 
 impl<I: Input> Handled<I> {
-    pub(crate) fn new(input: I, handling: Option<Arc<Handling<I::Entry>>>) -> Self {
-        if let Some(handling) = &handling {
-            handling.begin();
-        }
+    pub(crate) fn new(input: I, handling: Arc<Handling<I::Entry>>) -> Self {
+        handling.begin();
         Self { input, handling }
     }
 }
@@ -30,13 +28,13 @@ impl<I: Input> Handled<I> {
 impl<I: Input<Entry: Send + 'static>> Handled<I> {
     /// Gives the entry a notice for the handlers, if there are any.
     fn notice(&self, polled: &mut Poll<Option<Incoming<I::Entry>>>) {
-        if let Some(handling) = &self.handling
+        if self.handling.is_needed()
             && let Poll::Ready(Some(incoming)) = polled
         {
             let notice = Notice {
                 position: incoming.position,
                 receipt: incoming.confirmation.take(),
-                handling: Arc::clone(handling),
+                handling: Arc::clone(&self.handling),
             };
             incoming.confirmation = Some(Confirmation::to(notice));
         }
@@ -75,14 +73,12 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     }
 
     fn stop(&self) -> Option<Fault> {
-        self.handling.as_ref()?.fault()
+        self.handling.fault()
     }
 
     fn ends_early(&self) {
         self.input.ends_early();
-        if let Some(handling) = &self.handling {
-            handling.ends_early();
-        }
+        self.handling.ends_early();
     }
 }
 

@@ -159,7 +159,7 @@ fn page(
     read: PageRead,
 ) -> BoxFuture<'static, Result<Read, ScanError>> {
     let receipt = producer.try_enqueue(read.clone()).map_err(|unread| match unread.cause {
-        Cause::Closed => options.why_closed(),
+        Cause::Closed => options.end().unwrap_or(Cause::Closed),
         cause => cause,
     });
     let number = segment.number;

@@ -21,14 +21,12 @@ pub(super) struct Pending<V> {
     pub(super) number: u64,
     pub(super) spooled_at: i64,
     pub(super) settlement: Arc<Settlement>,
-    pub(super) handling: Option<Arc<Handling<V>>>,
+    pub(super) handling: Arc<Handling<V>>,
 }
 
 impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
     fn resolve(self: Box<Self>, value: &V, disposition: Disposition) {
-        if let Some(handling) = &self.handling {
-            handling.resolve(value, self.number, &disposition);
-        }
+        self.handling.resolve(value, self.number, &disposition);
         self.settlement.settle(self.number..self.number + 1);
     }
 
@@ -50,11 +48,7 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
             } = *self;
             if undelivered.cause.is_permanent() {
                 let cause = undelivered.cause.to_string();
-                let left = match handling {
-                    Some(handling) => handling.hand_back(undelivered).await,
-                    None => Some(undelivered),
-                };
-                if left.is_none() {
+                if handling.hand_back(undelivered).await.is_none() {
                     settlement.handled(number);
                 } else {
                     settlement.refuse(Refusal { number, cause });

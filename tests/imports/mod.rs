@@ -6,7 +6,7 @@ mod source;
 use std::fs;
 use std::path::Path;
 
-use circles::{circle, graph};
+use circles::{circle, folders, graph};
 use source::modules;
 
 /// A forbidden import that exists nevertheless: the module, the path, and the reason.
@@ -60,6 +60,7 @@ fn the_engine_knows_neither_aws_nor_those_that_use_it() {
         "crate::delivery",
         "crate::handlers",
         "crate::producer",
+        "crate::run",
         "crate::services",
         "crate::spool",
         "crate::targets",
@@ -137,7 +138,11 @@ fn services_know_neither_retries_nor_the_pace() {
 /// It is the public path of the contract and of the services.
 #[test]
 fn nothing_imports_the_targets_as_users_see_them() {
-    let exceptions = [("crate::pace::strategy", "crate::targets::Fault", "it is the fault of a call")];
+    let exceptions = [(
+        "crate::pace::strategy",
+        "crate::targets::Fault",
+        "it is the fault of a call",
+    )];
     assert_imports_none("crate", &["crate::targets"], &exceptions);
 }
 
@@ -184,6 +189,25 @@ fn options_and_reports_are_below_the_engine_and_the_contract() {
     assert_imports_none("crate::report", &above, &[]);
 }
 
+/// From the bottom. Their users are the inputs, `sources`, and the kit for targets, `conformance`.
+#[test]
+fn a_delivery_and_its_handles_are_ways_to_make_a_run() {
+    let users = ["crate::delivery", "crate::producer", "crate::sources", "crate::spool"];
+    assert_imports_none("crate::handlers", &[&users[..], &["crate::run"]].concat(), &[]);
+    assert_imports_none("crate::run", &users, &[]);
+    assert_imports_none(
+        "crate::producer",
+        &["crate::delivery", "crate::sources", "crate::spool"],
+        &[],
+    );
+    assert_imports_none(
+        "crate::spool",
+        &["crate::delivery", "crate::producer", "crate::sources"],
+        &[],
+    );
+    assert_imports_none("crate::delivery", &["crate::sources"], &[]);
+}
+
 #[test]
 fn the_store_of_a_spool_knows_only_files() {
     let crate_modules = modules();
@@ -227,6 +251,13 @@ fn no_module_imports_itself_by_way_of_others() {
 }
 
 #[test]
+fn no_folder_imports_itself_by_way_of_others() {
+    if let Some(circle) = circle(&folders(&graph(&modules()))) {
+        panic!("{}", circle.join(" → "));
+    }
+}
+
+#[test]
 fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
@@ -239,8 +270,8 @@ fn the_imports_are_found() {
             "crate::services::sqs::offload::attempt",
             "crate::services::sqs::offload::mark",
         ),
-        ("crate::delivery::values", "crate::guarded::destination"),
-        ("crate::delivery::contents", "crate::engine::deliver"),
+        ("crate::run::values", "crate::guarded::destination"),
+        ("crate::run::contents", "crate::engine::deliver"),
         ("crate::producer::epoch", "std::sync::Arc"),
     ] {
         let imports = &modules[module].imports;

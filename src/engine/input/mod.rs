@@ -16,7 +16,7 @@ use super::entry::Confirmation;
 use crate::fault::Fault;
 use crate::report::Cause;
 
-pub(crate) use feed::{Feed, Source, feed};
+pub(crate) use feed::{Source, feed};
 pub(crate) use fresh::{Fresh, Read};
 
 /// An entry as the source yields it.

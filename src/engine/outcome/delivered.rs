@@ -39,6 +39,7 @@ pub(crate) fn delivery_span<E>(target: &dyn ErasedTarget<E>) -> Span {
 }
 
 /// The result of a delivery.
+#[derive(Debug)]
 pub struct Delivered<E> {
     pub(crate) report: Report,
     /// Entries that were handed back without a receipt or handler to take them.

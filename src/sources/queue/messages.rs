@@ -163,7 +163,7 @@ impl ReceivedMessages {
         });
         let call = ReceiveCall::new(Arc::clone(&self.held), most, Arc::clone(&course));
         let receipt = self.producer.try_enqueue(call).map_err(|unmade| match unmade.cause {
-            Cause::Closed => self.options.why_closed(),
+            Cause::Closed => self.options.end().unwrap_or(Cause::Closed),
             cause => cause,
         });
         async move {

@@ -18,7 +18,7 @@ pub(super) enum Item<E> {
 }
 
 /// The reading end of the queue.
-pub(crate) struct Line<E> {
+pub(crate) struct Queue<E> {
     items: mpsc::Receiver<Item<E>>,
     /// The number of entries that were read.
     read: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Line<E> {
     hurried: u64,
 }
 
-impl<E> Line<E> {
+impl<E> Queue<E> {
     pub(super) fn new(items: mpsc::Receiver<Item<E>>) -> Self {
         Self {
             items,
@@ -67,7 +67,7 @@ impl<E> Line<E> {
 }
 
 /// When a delivery stops, the unread entries stay in the queue for the next delivery.
-impl<E> Input for &mut Line<E> {
+impl<E> Input for &mut Queue<E> {
     type Entry = E;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
