@@ -2,6 +2,11 @@
 //!
 //! [`BatchTarget`] is all that a service has to implement: its limits, a check of one entry, and one call. A target
 //! contains no retries, pace or order; the engine contains no AWS.
+//!
+//! - `dynamo`, `sqs` and `kinesis`.
+//! - More services: `firehose`, `sns`, `eventbridge`, `s3`, `cloudwatch`, `cloudwatch_logs`.
+//!
+//! Each is there with the feature of its service.
 
 #[cfg(feature = "aws")]
 pub use crate::aws::{AnswerLimit, Transmission, classify, classify_entry};
