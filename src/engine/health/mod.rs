@@ -2,10 +2,12 @@
 //!
 //! - `circuit_breaker`: whether calls can be made (credentials, connection), and the probes that test it.
 //! - `refusals`: whether refusals are those of single entries, of all calls, or for a reason that all entries share.
-//! - `watch`: notices that nothing is accepted, and logs it.
+//! - `outage`: since when nothing is accepted.
+//! - `watch`: notices that a delivery makes no progress, and logs it.
 //! - `size_limit`: calls that are refused for their size.
 
 mod circuit_breaker;
+mod outage;
 mod refusals;
 mod size_limit;
 mod watch;
@@ -17,9 +19,10 @@ use self::refusals::{Disputes, RefusedAlone};
 use super::calls::EndedCall;
 use crate::contract::Fault;
 
+pub(crate) use outage::Outage;
 pub(crate) use refusals::Blame;
 pub(crate) use size_limit::SizeLimit;
-pub(crate) use watch::{Outage, Watch};
+pub(crate) use watch::Watch;
 
 /// Judges the answers to all calls of a delivery.
 pub(crate) struct Health {
