@@ -246,4 +246,31 @@ impl Limits {
         self.entry_bytes = bytes;
         self
     }
+
+    /// The most bytes of an entry that a call can carry.
+    #[cfg(feature = "_service")]
+    #[cfg_attr(not(feature = "sqs"), allow(dead_code))]
+    pub(crate) fn largest_entry(&self) -> usize {
+        self.entry_bytes.min(self.bytes)
+    }
+
+    /// The size of a part of an entry, which may be as large as an entry.
+    ///
+    /// # Errors
+    /// When it is larger.
+    #[cfg(any(
+        feature = "cloudwatch",
+        feature = "cloudwatch-logs",
+        feature = "eventbridge",
+        feature = "firehose",
+        feature = "s3",
+        feature = "sqs"
+    ))]
+    pub(crate) fn check_size(&self, part: &'static str, actual: usize) -> Result<usize, InvalidEntry> {
+        let limit = self.largest_entry();
+        if actual > limit {
+            return Err(InvalidEntry::TooLarge { part, limit, actual });
+        }
+        Ok(actual)
+    }
 }

@@ -99,13 +99,7 @@ impl BatchTarget for CloudWatchMetrics {
 
     fn check(&self, metric: &MetricDatum) -> Result<usize, InvalidEntry> {
         check_metric(metric)?;
-        let actual = metric_size(metric);
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
-        if actual > limit {
-            let part = "metric";
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(actual)
+        self.limits.check_size("metric", metric_size(metric))
     }
 
     async fn send(&self, metrics: &[MetricDatum]) -> Answer {

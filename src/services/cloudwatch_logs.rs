@@ -126,13 +126,7 @@ impl BatchTarget for LogStream {
                 actual: event.timestamp(),
             });
         }
-        let actual = event_size(event);
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
-        if actual > limit {
-            let part = "event";
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(actual)
+        self.limits.check_size("event", event_size(event))
     }
 
     fn lane(&self, _: &InputLogEvent) -> Option<Lane> {

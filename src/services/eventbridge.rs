@@ -158,13 +158,7 @@ impl BatchTarget for EventBus {
                 rule: "of at most 128 characters",
             });
         }
-        let actual = event_size(event);
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
-        if actual > limit {
-            let part = "event";
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(actual)
+        self.limits.check_size("event", event_size(event))
     }
 
     async fn send(&self, events: &[PutEventsRequestEntry]) -> Answer {

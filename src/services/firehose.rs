@@ -85,13 +85,7 @@ impl BatchTarget for FirehoseStream {
     }
 
     fn check(&self, record: &Record) -> Result<usize, InvalidEntry> {
-        let actual = record.data().as_ref().len();
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
-        if actual > limit {
-            let part = "record";
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(actual)
+        self.limits.check_size("record", record.data().as_ref().len())
     }
 
     /// KiB of data. By default a stream takes 5,000 records and 5 MB a second, from the API reference of `PutRecord`, so a

@@ -134,13 +134,8 @@ impl BatchTarget for S3Deletions {
         let version_id = object
             .version_id()
             .map(|id| check_text("version id", id, MAX_VERSION_ID_BYTES));
-        let actual = key + version_id.transpose()?.unwrap_or(0);
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
-        if actual > limit {
-            let part = "key with its version id";
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(actual)
+        self.limits
+            .check_size("key with its version id", key + version_id.transpose()?.unwrap_or(0))
     }
 
     fn partition_key(&self, object: &ObjectIdentifier) -> Option<u64> {

@@ -168,7 +168,7 @@ impl BatchTarget for SnsTopic {
         subject.map_or(Ok(()), check_subject)?;
         let size = message_size(message);
         let limits = BatchTarget::limits(self);
-        let limit = limits.entry_bytes.min(limits.bytes);
+        let limit = limits.largest_entry();
         // A message is as large as its body and attributes: SNS does not say whether the subject counts, so it decides itself.
         let actual = size - subject.map_or(0, str::len);
         if actual > limit {

@@ -203,7 +203,7 @@ impl KinesisStream {
 
     /// The bytes of the largest aggregate.
     fn aggregate_bytes(&self) -> usize {
-        let largest = self.limits.entry_bytes.min(self.limits.bytes);
+        let largest = self.limits.largest_entry();
         largest.min(MAX_AGGREGATE_BYTES)
     }
 
@@ -385,7 +385,7 @@ impl BatchTarget for KinesisStream {
     /// With aggregation, a record needs what an aggregate of it alone would need, so that the sum is enough for all of them together. One
     /// for which an aggregate is too small has a call to itself.
     fn check(&self, record: &PutRecordsRequestEntry) -> Result<usize, InvalidEntry> {
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        let limit = self.limits.largest_entry();
         let of_stream = self.summary.get().and_then(|summary| summary.record_bytes);
         let of_record = of_stream.map_or(limit, |of_stream| of_stream.min(limit));
         let checked = check(record, of_record);

@@ -99,10 +99,8 @@ impl fmt::Debug for SqsDeletions {
 /// Checks a receipt handle, and returns its size. Its format is not documented.
 pub(super) fn check_handle(handle: &str, limits: &Limits) -> Result<usize, InvalidEntry> {
     let part = "receipt handle";
-    let limit = limits.entry_bytes.min(limits.bytes);
-    match handle.len() {
-        0 => Err(InvalidEntry::Missing { part }),
-        actual if actual > limit => Err(InvalidEntry::TooLarge { part, limit, actual }),
-        length => Ok(length),
+    if handle.is_empty() {
+        return Err(InvalidEntry::Missing { part });
     }
+    limits.check_size(part, handle.len())
 }

@@ -78,7 +78,7 @@ impl PlainQueue {
 
     /// The limit for the bytes of one message. A message larger than a whole call could never be sent.
     pub(super) fn message_bytes(&self) -> usize {
-        let limit = self.limits.entry_bytes.min(self.limits.bytes);
+        let limit = self.limits.largest_entry();
         self.described
             .largest_message()
             .map_or(limit, |largest| largest.min(limit))
