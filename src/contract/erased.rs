@@ -25,7 +25,7 @@ pub(crate) trait ErasedTarget<E>: Send + Sync {
     fn supersedes(&self, newer: &E, older: &E) -> bool;
 
     /// Completes an entry that was checked and needs these bytes, and says what the delivery has to know of it.
-    fn complete(&self, entry: &mut E, bytes: usize, wanted: Wanted) -> Traits;
+    fn complete(&self, entry: &mut E, bytes: usize, wanted: WantedTraits) -> Traits;
 
     /// Makes a call. Units are returned only if they are wanted.
     fn send<'a>(&'a self, chunk: &'a [E], wants_units: bool) -> BoxFuture<'a, (Answer, Option<f64>)>;
@@ -35,7 +35,7 @@ pub(crate) trait ErasedTarget<E>: Send + Sync {
 
 /// What the strategy of a delivery wants to know of each entry.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedTraits {
     pub(crate) units: bool,
     pub(crate) partition_keys: bool,
 }
@@ -87,7 +87,7 @@ impl<T: BatchTarget> ErasedTarget<T::Entry> for T {
         BatchTarget::supersedes(self, newer, older)
     }
 
-    fn complete(&self, entry: &mut T::Entry, bytes: usize, wanted: Wanted) -> Traits {
+    fn complete(&self, entry: &mut T::Entry, bytes: usize, wanted: WantedTraits) -> Traits {
         BatchTarget::complete(self, entry);
         let weight = BatchTarget::weight(self, entry, bytes);
         let lane = self.lane(entry);

@@ -100,7 +100,7 @@ pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
 }
 
 fn folded(seed: u64, key: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = Folded(seed);
+    let mut hasher = FoldedHasher(seed);
     key.hash(&mut hasher);
     hasher.finish()
 }
@@ -113,13 +113,13 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Multiplies word by word and folds the product. It takes a third of the time of the standard library's hash, which
 /// protects against attacks; here a collision only causes a wait.
-struct Folded(u64);
+struct FoldedHasher(u64);
 
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the halves of a product, and a count below eight"
 )]
-impl Hasher for Folded {
+impl Hasher for FoldedHasher {
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.0 ^ word) * u128::from(MULTIPLIER);
         let [low, high] = [product as u64, (product >> 64) as u64];

@@ -10,7 +10,7 @@ mod lookup;
 mod target;
 
 pub use answer::{Acknowledgement, Answer, Rejection, Verdict};
-pub(crate) use erased::{ErasedTarget, Wanted};
+pub(crate) use erased::{ErasedTarget, WantedTraits};
 #[cfg(feature = "spool")]
 pub(crate) use identity::Doubts;
 pub use identity::Identity;

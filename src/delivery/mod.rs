@@ -325,7 +325,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
         S: Stream<Item = Result<C::Value, X>>,
         X: Into<Box<dyn Error + Send + Sync>>,
     {
-        let mut input = engine::Streamed::new(stream);
+        let mut input = engine::StreamSource::new(stream);
         let delivered = self.delivered(&mut input).await;
         delivered.into_result_of_stream(&self.run.destination(), input.error)
     }

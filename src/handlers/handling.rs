@@ -33,7 +33,7 @@ const LATE: &str = "did not finish within its time, and its entries are handed b
 ///
 /// An entry stays here until the handler has finished with it. A handler that panics or fails is not called again: later
 /// undelivered entries are kept, as without a handler.
-pub(crate) struct Handling<E> {
+pub(crate) struct ActiveHandlers<E> {
     handlers: Handlers<E>,
     /// Cancelled also when the handler of undelivered entries fails.
     options: DeliveryOptions,
@@ -49,7 +49,7 @@ pub(crate) struct Handling<E> {
     causes: Mutex<Causes>,
 }
 
-impl<E> Handling<E> {
+impl<E> ActiveHandlers<E> {
     pub(crate) fn of(handlers: &Handlers<E>, options: &DeliveryOptions) -> Arc<Self> {
         let cancellation = options.cancellation.child_token();
         Arc::new(Self {
@@ -179,7 +179,7 @@ impl<E> Handling<E> {
 
 impl<E> Delivered<E> {
     /// Adds the causes of the entries that the handlers took, and the fault of a handler that failed.
-    pub(crate) fn with_handled(mut self, handling: &Handling<E>) -> Self {
+    pub(crate) fn with_handled(mut self, handling: &ActiveHandlers<E>) -> Self {
         self.taken.extend(handling.causes_so_far().clone());
         self.stopped = self.stopped.or_else(|| handling.fault());
         self

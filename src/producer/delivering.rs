@@ -7,11 +7,11 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::queue::Queue;
-use super::unclaimed::Unclaimed;
+use super::unclaimed::UnclaimedEntries;
 use crate::contract::BatchTarget;
 use crate::engine::Delivered;
 use crate::events::UNCLAIMED;
-use crate::handlers::Handled;
+use crate::handlers::HandledInput;
 use crate::log_limit::LogLimit;
 use crate::metrics::Metrics;
 use crate::report::{Cause, Report};
@@ -21,7 +21,7 @@ use crate::run::{Contents, Run, warn_of_stop};
 pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
     run: Run<T, C>,
     mut queue: Queue<C::Value>,
-    unclaimed: Unclaimed<C::Value>,
+    unclaimed: UnclaimedEntries<C::Value>,
 ) -> Report {
     let started = Instant::now();
     let destination = run.destination();
@@ -31,7 +31,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
     let mut unhandled = Vec::new();
     let mut outcome = Delivered::of(Report::default());
     loop {
-        let mut input = Handled::new(&mut queue, Arc::clone(&handling));
+        let mut input = HandledInput::new(&mut queue, Arc::clone(&handling));
         outcome.add(run.deliver(&mut input, &handling).await);
         if let Some(cause) = handling.fault().map(Cause::Stopped).or_else(|| options.end()) {
             let handed_back = outcome.report.undelivered;

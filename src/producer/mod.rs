@@ -20,7 +20,7 @@ use self::epoch::Epochs;
 use self::queue::{Item, Queue};
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
-use self::unclaimed::Unclaimed;
+use self::unclaimed::UnclaimedEntries;
 use crate::contract::BatchTarget;
 use crate::disposition::Disposition;
 use crate::engine::Incoming;
@@ -71,7 +71,7 @@ pub struct Producer<E> {
     queue: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
     completion: Arc<Completion<Report>>,
-    unclaimed: Unclaimed<E>,
+    unclaimed: UnclaimedEntries<E>,
     /// Ends the delivery early.
     end: CancellationToken,
     /// How long an entry may be tried from its hand-over on.
@@ -99,7 +99,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let patience = options.patience();
         let (queue, receiver) = mpsc::channel(options.buffer);
         let most = (!run.handlers.take_undelivered()).then_some(options.buffer);
-        let unclaimed = Unclaimed::of(run.destination(), most);
+        let unclaimed = UnclaimedEntries::of(run.destination(), most);
         let delivering = delivering::deliver(run.with(options), Queue::new(receiver), unclaimed.clone());
         Self {
             queue,

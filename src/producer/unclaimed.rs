@@ -15,18 +15,18 @@ use crate::sync::{Mutex, MutexGuard};
 /// A producer may run for months, so without a handler that takes them only the first ones are kept until the close, and the
 /// others are counted.
 #[derive(Debug)]
-pub(super) struct Unclaimed<E>(Arc<Shared<E>>);
+pub(super) struct UnclaimedEntries<E>(Arc<Shared<E>>);
 
 #[derive(Debug)]
 struct Shared<E> {
     destination: String,
     /// How many are kept; `None` if a handler takes them all.
     most: Option<usize>,
-    state: Mutex<State<E>>,
+    state: Mutex<UnclaimedState<E>>,
 }
 
 #[derive(Debug)]
-struct State<E> {
+struct UnclaimedState<E> {
     kept: Vec<Undelivered<E>>,
     /// The causes of the others.
     others: Causes,
@@ -37,19 +37,19 @@ struct State<E> {
     left: Option<Delivered<E>>,
 }
 
-impl<E> Clone for Unclaimed<E> {
+impl<E> Clone for UnclaimedEntries<E> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<E> Unclaimed<E> {
+impl<E> UnclaimedEntries<E> {
     /// None so far, of a producer to this destination. A handler takes all of them, or `most` are kept.
     pub(super) fn of(destination: String, most: Option<usize>) -> Self {
         Self(Arc::new(Shared {
             destination,
             most,
-            state: Mutex::new(State {
+            state: Mutex::new(UnclaimedState {
                 kept: Vec::new(),
                 others: Causes::default(),
                 warnings: LogLimit::default(),
@@ -109,7 +109,7 @@ impl<E> Unclaimed<E> {
         outcome.into_result()
     }
 
-    fn state(&self) -> MutexGuard<'_, State<E>> {
+    fn state(&self) -> MutexGuard<'_, UnclaimedState<E>> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

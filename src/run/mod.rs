@@ -21,7 +21,7 @@ use crate::contract::{BatchTarget, Fault};
 use crate::engine::{Delivered, DynInput, Input};
 use crate::events::STOPPED;
 use crate::guarded::destination;
-use crate::handlers::{Handled, Handlers, Handling};
+use crate::handlers::{ActiveHandlers, HandledInput, Handlers};
 use crate::log_limit::LogLimit;
 use crate::options::DeliveryOptions;
 
@@ -58,20 +58,20 @@ impl<T: BatchTarget, C: Contents<T>> Run<T, C> {
     /// Delivers an input, until it ends or the delivery stops.
     pub(crate) async fn once(&self, input: impl Input<Entry = C::Value> + Send) -> Delivered<C::Value> {
         let handling = self.handling();
-        let mut input = Handled::new(input, Arc::clone(&handling));
+        let mut input = HandledInput::new(input, Arc::clone(&handling));
         self.deliver(&mut input, &handling).await.with_handled(&handling)
     }
 
     /// The handlers for one delivery or for several.
-    pub(crate) fn handling(&self) -> Arc<Handling<C::Value>> {
-        Handling::of(&self.handlers, &self.options)
+    pub(crate) fn handling(&self) -> Arc<ActiveHandlers<C::Value>> {
+        ActiveHandlers::of(&self.handlers, &self.options)
     }
 
     /// Delivers an input whose entries report to these handlers, until it ends or the delivery stops.
     pub(crate) fn deliver(
         &self,
         input: DynInput<'_, C::Value>,
-        handling: &Handling<C::Value>,
+        handling: &ActiveHandlers<C::Value>,
     ) -> impl Future<Output = Delivered<C::Value>> + Send {
         C::deliver(
             Arc::clone(&self.target),

@@ -40,7 +40,7 @@ pub(super) async fn deliver<V: Send + Sync + 'static, E: Send + Sync + 'static>(
 ) -> Delivered<V> {
     let metrics = Metrics::of(&destination(&*target), None);
     let started = Instant::now();
-    let mut values = Converted::new(values, convert, options.progress.clone(), metrics);
+    let mut values = ConvertedInput::new(values, convert, options.progress.clone(), metrics);
     let span = engine::delivery_span(&*target);
     let delivered = engine::deliver_in(&span, target, &mut values, options).await;
     let mut delivered = values.into_delivered(delivered).instrument(span.clone()).await;
@@ -48,14 +48,14 @@ pub(super) async fn deliver<V: Send + Sync + 'static, E: Send + Sync + 'static>(
     delivered.recorded_in(&span)
 }
 
-struct Converted<'a, 'b, V, E> {
+struct ConvertedInput<'a, 'b, V, E> {
     input: DynInput<'a, V>,
     convert: &'b Convert<V, E>,
     /// The number of values so far that are handed back and became no entry.
     unconverted: u64,
     /// The value that is being converted. It is still here if the conversion panicked.
     current: Option<Incoming<V>>,
-    returned: Returned<V>,
+    returned: ReturnedValues<V>,
     /// Values that became no entry and are being handed back: in tasks, because a handler of another entry may wait for theirs.
     unsent: JoinSet<()>,
     progress: Progress,
@@ -63,14 +63,14 @@ struct Converted<'a, 'b, V, E> {
 }
 
 /// Values that are handed back without a receipt or handler to take them.
-type Returned<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
+type ReturnedValues<V> = Arc<Mutex<Vec<Undelivered<V>>>>;
 
-impl<'a, 'b, V: Send + Sync + 'static, E> Converted<'a, 'b, V, E> {
+impl<'a, 'b, V: Send + Sync + 'static, E> ConvertedInput<'a, 'b, V, E> {
     fn new(input: DynInput<'a, V>, convert: &'b Convert<V, E>, progress: Progress, metrics: Metrics) -> Self {
         Self {
             unconverted: 0,
             current: None,
-            returned: Returned::default(),
+            returned: ReturnedValues::default(),
             unsent: JoinSet::new(),
             input,
             convert,
@@ -89,7 +89,7 @@ impl<'a, 'b, V: Send + Sync + 'static, E> Converted<'a, 'b, V, E> {
             confirmation,
             handed_over,
         } = self.current.take()?;
-        let beside = Beside {
+        let beside = SourceValue {
             value: Box::new(entry),
             position,
             confirmation,
@@ -114,7 +114,7 @@ impl<'a, 'b, V: Send + Sync + 'static, E> Converted<'a, 'b, V, E> {
     }
 
     /// Hands back a value that becomes no entry.
-    fn hand_back(&mut self, beside: Beside<V>, cause: Cause) {
+    fn hand_back(&mut self, beside: SourceValue<V>, cause: Cause) {
         self.unconverted += 1;
         self.metrics.handed_back(&cause, 1);
         self.progress.figures().undelivered.fetch_add(1, Relaxed);
@@ -161,7 +161,7 @@ impl<'a, 'b, V: Send + Sync + 'static, E> Converted<'a, 'b, V, E> {
     }
 
     fn hand_back_whole(&mut self, incoming: Incoming<V>, cause: Cause) {
-        let beside = Beside {
+        let beside = SourceValue {
             value: Box::new(incoming.entry),
             position: incoming.position,
             confirmation: incoming.confirmation,
@@ -208,7 +208,7 @@ impl<'a, 'b, V: Send + Sync + 'static, E> Converted<'a, 'b, V, E> {
     }
 }
 
-impl<V: Send + Sync + 'static, E> Input for Converted<'_, '_, V, E> {
+impl<V: Send + Sync + 'static, E> Input for ConvertedInput<'_, '_, V, E> {
     type Entry = E;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
@@ -260,15 +260,15 @@ impl<V: Send + Sync + 'static, E> Input for Converted<'_, '_, V, E> {
 ///
 /// Converting it again for each attempt would take less memory. But the target may have completed the entry with a
 /// deduplication id or a key in S3, which must be the same in each attempt.
-struct Beside<V> {
+struct SourceValue<V> {
     value: Box<V>,
     position: u64,
     /// The receipt or handler that waits for the outcome of the value.
     confirmation: Option<Confirmation<V>>,
-    returned: Returned<V>,
+    returned: ReturnedValues<V>,
 }
 
-impl<V> Beside<V> {
+impl<V> SourceValue<V> {
     /// The value is handed back without an attempt.
     async fn unsent(self, cause: Cause) {
         let attempts = 0;
@@ -292,7 +292,7 @@ impl<V> Beside<V> {
     }
 }
 
-impl<V: Send + Sync + 'static, E> Confirms<E> for Beside<V> {
+impl<V: Send + Sync + 'static, E> Confirms<E> for SourceValue<V> {
     fn resolve(self: Box<Self>, _: &E, fate: Disposition) {
         if let Some(confirmation) = self.confirmation {
             confirmation.resolve(&self.value, fate);

@@ -22,7 +22,7 @@ use crate::engine::{Confirmation, Incoming, Input};
 use crate::events::SPOOL;
 use crate::fault::Fault;
 use crate::guarded::guarded;
-use crate::handlers::Handling;
+use crate::handlers::ActiveHandlers;
 use crate::log_limit::LogLimit;
 
 /// Entries that are read from the disk at a time.
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Backlog<V> {
     store: StoreHandle,
     settlement: Arc<Settlement>,
-    handling: Arc<Handling<V>>,
+    handling: Arc<ActiveHandlers<V>>,
     read: VecDeque<StoredEntry>,
     reading: Option<BoxFuture<'static, Result<Read, SpoolError>>>,
     /// The first entry that was not read from the disk.
@@ -55,7 +55,7 @@ pub(super) struct Backlog<V> {
 }
 
 impl<V> Backlog<V> {
-    pub(super) fn new(store: StoreHandle, settlement: Arc<Settlement>, handling: Arc<Handling<V>>) -> Self {
+    pub(super) fn new(store: StoreHandle, settlement: Arc<Settlement>, handling: Arc<ActiveHandlers<V>>) -> Self {
         Self {
             next: settlement.until(),
             store,

@@ -12,7 +12,7 @@ use crate::contract::Identity;
 use crate::disposition::Disposition;
 use crate::engine::Confirms;
 use crate::events::SPOOL;
-use crate::handlers::Handling;
+use crate::handlers::ActiveHandlers;
 use crate::report::Undelivered;
 
 /// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
@@ -21,7 +21,7 @@ pub(super) struct Pending<V> {
     pub(super) number: u64,
     pub(super) spooled_at: i64,
     pub(super) settlement: Arc<Settlement>,
-    pub(super) handling: Arc<Handling<V>>,
+    pub(super) handling: Arc<ActiveHandlers<V>>,
 }
 
 impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {

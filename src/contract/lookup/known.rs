@@ -15,7 +15,7 @@ pub(super) const RECENT: Duration = Duration::from_mins(1);
 
 /// What the service has answered last, or what was given.
 #[derive(Debug)]
-pub(super) struct Known<T> {
+pub(super) struct KnownAnswer<T> {
     pub(super) answer: Arc<T>,
     /// `None` if the answer was given, so that it is never asked for.
     renewal: Option<Renewal>,
@@ -28,7 +28,7 @@ struct Renewal {
     due: Instant,
 }
 
-impl<T> Known<T> {
+impl<T> KnownAnswer<T> {
     /// The answer is given, whatever the service would say.
     pub(super) fn given(answer: T) -> Self {
         Self {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tracing::debug;
 
-use self::known::{Known, RECENT};
+use self::known::{KnownAnswer, RECENT};
 use super::Fault;
 use crate::events::LOOKUP;
 use crate::time_limit::within;
@@ -101,18 +101,18 @@ const DENIED: Duration = Duration::from_mins(5);
 /// delivery waits for that for 2 s at most. If the call fails, the old answer holds, and the next call follows a minute later, or after
 /// 5 minutes if it is denied. The targets of this crate also ask again when the service refuses what should be right by the answer, but
 /// at most once a minute. An answer that was [given](Self::given) holds for ever.
-pub struct Lookup<T>(Arc<State<T>>);
+pub struct Lookup<T>(Arc<LookupState<T>>);
 
-struct State<T> {
+struct LookupState<T> {
     operation: Option<&'static str>,
-    known: RwLock<Option<Known<T>>>,
+    known: RwLock<Option<KnownAnswer<T>>>,
     /// Locked while the service is asked.
     asking: tokio::sync::Mutex<()>,
-    missing: Mutex<Option<Missing>>,
+    missing: Mutex<Option<MissingAnswer>>,
 }
 
 /// Why there is no answer, or no newer one.
-struct Missing {
+struct MissingAnswer {
     fault: Fault,
     /// The service is not asked again before this moment.
     until: Option<Instant>,
@@ -128,11 +128,11 @@ impl<T> Lookup<T> {
 
     /// The answer is given, so the service is not asked.
     pub fn given(answer: T) -> Self {
-        Self::new(None, Some(Known::given(answer)))
+        Self::new(None, Some(KnownAnswer::given(answer)))
     }
 
-    fn new(operation: Option<&'static str>, known: Option<Known<T>>) -> Self {
-        Self(Arc::new(State {
+    fn new(operation: Option<&'static str>, known: Option<KnownAnswer<T>>) -> Self {
+        Self(Arc::new(LookupState {
             operation,
             known: RwLock::new(known),
             asking: tokio::sync::Mutex::default(),
@@ -213,7 +213,7 @@ impl<T> Lookup<T> {
 
     /// The service has answered. Returns its answer.
     pub(crate) fn learn(&self, answer: T) -> Arc<T> {
-        let known = Known::answered(answer);
+        let known = KnownAnswer::answered(answer);
         let answer = Arc::clone(&known.answer);
         *self.0.known_mut() = Some(known);
         *self.0.missing() = None;
@@ -223,7 +223,7 @@ impl<T> Lookup<T> {
     /// The service has said something that contradicts the answer, or an entry was refused because of the answer alone: it is asked
     /// again before long, because what was asked for may have changed.
     pub fn seems_outdated(&self) {
-        let can_be_doubted = self.0.known().as_ref().is_some_and(Known::can_be_doubted);
+        let can_be_doubted = self.0.known().as_ref().is_some_and(KnownAnswer::can_be_doubted);
         if can_be_doubted && let Some(known) = self.0.known_mut().as_mut() {
             known.seems_outdated();
         }
@@ -254,12 +254,12 @@ impl<T> Lookup<T> {
     }
 }
 
-impl<T> State<T> {
-    fn known(&self) -> RwLockReadGuard<'_, Option<Known<T>>> {
+impl<T> LookupState<T> {
+    fn known(&self) -> RwLockReadGuard<'_, Option<KnownAnswer<T>>> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known_mut(&self) -> RwLockWriteGuard<'_, Option<Known<T>>> {
+    fn known_mut(&self) -> RwLockWriteGuard<'_, Option<KnownAnswer<T>>> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -270,7 +270,7 @@ impl<T> State<T> {
         Some(Arc::clone(&known.answer))
     }
 
-    fn missing(&self) -> MutexGuard<'_, Option<Missing>> {
+    fn missing(&self) -> MutexGuard<'_, Option<MissingAnswer>> {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -299,7 +299,7 @@ impl<T> State<T> {
     }
 
     fn misses(&self, fault: Fault, quiet: Option<Duration>, is_final: bool) {
-        *self.missing() = Some(Missing {
+        *self.missing() = Some(MissingAnswer {
             fault,
             until: quiet.map(|quiet| Instant::now() + quiet),
             is_final,

@@ -34,7 +34,7 @@ pub(crate) struct Health {
 
 /// What could still be accepted besides the entries of the call that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Others {
+pub(crate) enum OtherEntries {
     InFlight,
     Waiting,
     None,
@@ -78,13 +78,13 @@ impl Health {
         &mut self,
         settled: &EndedCall<E>,
         delivered: u64,
-        others: Others,
+        others: OtherEntries,
         now: Instant,
     ) -> Ruling {
         let unavailable = self.breaker.answered(settled, now, delivered);
         let all_were_refused = self.disputes.are_of_all();
-        let blame = self.disputes.answered(settled, others == Others::None, now);
-        let is_last = others != Others::InFlight;
+        let blame = self.disputes.answered(settled, others == OtherEntries::None, now);
+        let is_last = others != OtherEntries::InFlight;
         let is_of_all = |fault: &&Fault| blame == Some(Blame::AllCalls) && self.disputes.stops(fault, is_last, now);
         let of_all = settled.fault().filter(is_of_all);
         let stop = None

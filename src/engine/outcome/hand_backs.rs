@@ -23,7 +23,7 @@ use crate::time_limit::within;
 const HANDLED_AT_ONCE: usize = 16;
 
 /// Undelivered entries that receipts or handlers wait for.
-pub(crate) struct Awaited<E> {
+pub(crate) struct AwaitedHandBacks<E> {
     entries: Vec<(Undelivered<E>, Confirmation<E>)>,
     /// The memory that they take.
     bytes: usize,
@@ -48,7 +48,7 @@ struct HandedBack<E> {
     bytes: usize,
 }
 
-impl<E> Awaited<E> {
+impl<E> AwaitedHandBacks<E> {
     pub(crate) fn none() -> Self {
         Self {
             entries: Vec::new(),
@@ -81,7 +81,12 @@ impl<E: Send + 'static> HandBacks<E> {
     }
 
     /// Hands the entries back, after the target has cleaned up.
-    pub(crate) fn begin(&mut self, target: &Arc<dyn ErasedTarget<E>>, awaited: Awaited<E>, patience: Duration) {
+    pub(crate) fn begin(
+        &mut self,
+        target: &Arc<dyn ErasedTarget<E>>,
+        awaited: AwaitedHandBacks<E>,
+        patience: Duration,
+    ) {
         if awaited.entries.is_empty() {
             return;
         }

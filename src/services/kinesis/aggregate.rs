@@ -52,7 +52,7 @@ pub(super) const BYTES: u64 = 2;
 /// its Kinesis record was read.
 #[derive(Default)]
 pub(super) struct Aggregate<'a> {
-    records: Vec<Indexed<'a>>,
+    records: Vec<IndexedRecord<'a>>,
     keys: Table<'a>,
     hash_keys: Table<'a>,
     /// Bytes of the protobuf.
@@ -61,7 +61,7 @@ pub(super) struct Aggregate<'a> {
 
 /// A user record with its places in the tables.
 #[derive(Clone, Copy)]
-struct Indexed<'a> {
+struct IndexedRecord<'a> {
     key: usize,
     hash_key: Option<usize>,
     data: &'a [u8],
@@ -81,7 +81,7 @@ impl<'a> Aggregate<'a> {
         let key = self.keys.insert(key_of(record));
         let hash_key = record.explicit_hash_key().map(|key| self.hash_keys.insert(key));
         let data = record.data().as_ref();
-        self.records.push(Indexed { key, hash_key, data });
+        self.records.push(IndexedRecord { key, hash_key, data });
     }
 
     /// The bytes by which the record would grow.
@@ -121,7 +121,7 @@ impl<'a> Aggregate<'a> {
     }
 }
 
-impl Indexed<'_> {
+impl IndexedRecord<'_> {
     fn len(&self) -> usize {
         let hash_key = self.hash_key.map(index_len);
         index_len(self.key) + hash_key.unwrap_or(0) + field_len(self.data.len())

@@ -16,7 +16,7 @@ use crate::contract::{Fault, Rejection, Verdict};
 pub(super) const AGGREGATE_BYTES: usize = 25_000;
 
 /// The Kinesis records of a call.
-pub(super) struct Packed {
+pub(super) struct PackedCall {
     /// The records, in the order of `parts`.
     pub(super) records: Vec<PutRecordsRequestEntry>,
     /// The user records of each Kinesis record.
@@ -38,7 +38,7 @@ struct PackedRecord {
 
 /// Where a Kinesis record is that was accepted.
 #[derive(Debug, Clone)]
-pub(super) enum Landed {
+pub(super) enum Landing {
     /// In the shard to which all of its user records belong, whatever the shards are.
     InItsShard,
     /// In the shard with these hash keys.
@@ -47,7 +47,7 @@ pub(super) enum Landed {
     Elsewhere,
 }
 
-impl Landed {
+impl Landing {
     /// Whether readers see a user record there.
     fn is_seen(&self, part: PackedRecord) -> bool {
         match self {
@@ -71,7 +71,7 @@ impl Parts {
 }
 
 /// The verdicts on `count` user records, from those on their Kinesis records.
-pub(super) fn of_user_records(count: usize, parts: &[Parts], verdicts: &[Verdict], landed: &[Landed]) -> Vec<Verdict> {
+pub(super) fn of_user_records(count: usize, parts: &[Parts], verdicts: &[Verdict], landed: &[Landing]) -> Vec<Verdict> {
     let unseen = || {
         let fault = Fault::new("in a shard of other hash keys").ambiguous();
         Verdict::Rejected(Rejection::Transient, fault)
@@ -97,7 +97,7 @@ enum Destination {
     Alone(usize),
 }
 
-impl Packed {
+impl PackedCall {
     /// Packs the chunk. With `in_order`, records of one partition key that go to one shard are in the same Kinesis record, whose
     /// order readers keep; the chunk must be small enough for that.
     pub(super) fn of(chunk: &[PutRecordsRequestEntry], shards: Option<&Shards>, in_order: bool) -> Self {
@@ -135,7 +135,7 @@ fn destination(
 /// The aggregate that is being filled, and the Kinesis records before it.
 struct Packing<'a> {
     chunk: &'a [PutRecordsRequestEntry],
-    packed: Packed,
+    packed: PackedCall,
     destination: Option<Destination>,
     aggregate: Aggregate<'a>,
     parts: Parts,
@@ -145,7 +145,7 @@ impl<'a> Packing<'a> {
     fn new(chunk: &'a [PutRecordsRequestEntry]) -> Self {
         Self {
             chunk,
-            packed: Packed {
+            packed: PackedCall {
                 records: Vec::new(),
                 parts: Vec::new(),
             },
@@ -191,7 +191,7 @@ impl<'a> Packing<'a> {
         self.packed.parts.push(parts);
     }
 
-    fn end(mut self) -> Packed {
+    fn end(mut self) -> PackedCall {
         self.close();
         self.packed
     }

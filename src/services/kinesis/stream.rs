@@ -15,7 +15,7 @@ use aws_sdk_kinesis::types::{
 use tracing::debug;
 
 use super::aggregate::len_alone;
-use super::packing::{AGGREGATE_BYTES, Landed, Packed, of_user_records, seems_aggregated};
+use super::packing::{AGGREGATE_BYTES, Landing, PackedCall, of_user_records, seems_aggregated};
 use super::record::{check, hash_key, size, within};
 use super::shards::{ShardMap, Shards};
 use crate::aws::classify;
@@ -307,7 +307,7 @@ impl KinesisStream {
     /// Makes one call in which user records share Kinesis records. Each has the verdict on its Kinesis record.
     async fn send_aggregated(&self, records: &[PutRecordsRequestEntry]) -> Answer {
         let shards = self.shards.get();
-        let packed = Packed::of(records, shards.as_deref(), self.is_ordered);
+        let packed = PackedCall::of(records, shards.as_deref(), self.is_ordered);
         let sent = packed.records.len();
         if sent > self.limits.entries {
             // The stream has been resharded, and has more shards than before. A smaller call needs fewer.
@@ -328,21 +328,21 @@ impl KinesisStream {
             let id = id.filter(|id| !id.is_empty() && parts.depend_on_shard() && verdict.is_accepted());
             landed.push(match id {
                 Some(id) => self.landed_in(&id, parts.sent_by()).await,
-                None => Landed::InItsShard,
+                None => Landing::InItsShard,
             });
         }
         Answer::Each(of_user_records(records.len(), &packed.parts, &verdicts, &landed))
     }
 
     /// Where a Kinesis record with this hash key is that the shard with this id has accepted.
-    async fn landed_in(&self, id: &str, hash_key: Option<u128>) -> Landed {
+    async fn landed_in(&self, id: &str, hash_key: Option<u128>) -> Landing {
         let Some(hash_keys) = self.shards.hash_keys(id, || self.list_shards()).await else {
-            return Landed::Elsewhere;
+            return Landing::Elsewhere;
         };
         if hash_key.is_some_and(|hash_key| !hash_keys.contains(&hash_key)) {
             self.ignores_keys.store(true, Relaxed);
         }
-        Landed::In(hash_keys)
+        Landing::In(hash_keys)
     }
 }
 

@@ -57,7 +57,7 @@ fn shards(count: u128) -> Shards {
 }
 
 fn packed(chunk: &[PutRecordsRequestEntry], shards: Option<&Shards>) -> Vec<Read> {
-    let packed = Packed::of(chunk, shards, false);
+    let packed = PackedCall::of(chunk, shards, false);
     packed.records.iter().map(read).collect()
 }
 
@@ -73,7 +73,7 @@ fn records_of_a_shard_share_a_kinesis_record_and_one_by_itself_stays_as_it_is() 
         record("b", Some(high), b"2"),
         record("c", Some(2), b"3"),
     ];
-    let packed = Packed::of(&chunk, Some(&shards(2)), false);
+    let packed = PackedCall::of(&chunk, Some(&shards(2)), false);
     let [low, alone] = &packed.records[..] else {
         panic!("{:?}", packed.records);
     };
@@ -116,14 +116,14 @@ fn without_the_shards_only_equal_hash_keys_share_a_kinesis_record() {
 fn a_record_without_a_key_shares_none() {
     let without = |data: &str| PutRecordsRequestEntry::builder().data(Blob::new(data)).build().unwrap();
     let chunk = [without("1"), without("2")];
-    assert_eq!(Packed::of(&chunk, Some(&shards(1)), false).records, chunk);
+    assert_eq!(PackedCall::of(&chunk, Some(&shards(1)), false).records, chunk);
 }
 
 /// A reader would deliver the records within, or take part of the data for something else.
 #[test]
 fn data_that_looks_like_an_aggregate_is_read_as_it_was_put() {
     let inner = [record("x", None, b"1"), record("y", None, b"2")];
-    let aggregate = Packed::of(&inner, Some(&shards(1)), false).records.remove(0);
+    let aggregate = PackedCall::of(&inner, Some(&shards(1)), false).records.remove(0);
     let nested = record("a", None, aggregate.data().as_ref());
     assert_eq!(
         packed(std::slice::from_ref(&nested), Some(&shards(1))),
@@ -144,7 +144,7 @@ fn a_kinesis_record_ends_before_it_costs_another_payload_unit() {
     let chunk: Vec<_> = (0..1_000)
         .map(|number: usize| record(&number.to_string(), None, &[0; 100]))
         .collect();
-    let packed = Packed::of(&chunk, Some(&shards(1)), false);
+    let packed = PackedCall::of(&chunk, Some(&shards(1)), false);
     let lens: Vec<usize> = packed
         .records
         .iter()
@@ -176,25 +176,25 @@ fn each_user_record_has_the_verdict_on_its_kinesis_record() {
         record("b", Some(u128::MAX), b"2"),
         record("c", Some(2), b"3"),
     ];
-    let packed = Packed::of(&chunk, Some(&shards(2)), false);
+    let packed = PackedCall::of(&chunk, Some(&shards(2)), false);
     let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("slow"));
-    let verdicts = |landed: [Landed; 2], first: Verdict| {
+    let verdicts = |landed: [Landing; 2], first: Verdict| {
         let of_users = of_user_records(3, &packed.parts, &[first, Verdict::Accepted], &landed);
         of_users.iter().map(Verdict::is_accepted).collect::<Vec<_>>()
     };
-    let in_place = || [Landed::InItsShard, Landed::InItsShard];
+    let in_place = || [Landing::InItsShard, Landing::InItsShard];
     assert_eq!(verdicts(in_place(), Verdict::Accepted), [true, true, true]);
     assert_eq!(verdicts(in_place(), throttled), [false, true, false]);
     // The shard was split between them meanwhile.
-    let split = [Landed::In(0..=1), Landed::InItsShard];
+    let split = [Landing::In(0..=1), Landing::InItsShard];
     assert_eq!(verdicts(split, Verdict::Accepted), [true, true, false]);
-    let unknown = [Landed::Elsewhere, Landed::InItsShard];
+    let unknown = [Landing::Elsewhere, Landing::InItsShard];
     assert_eq!(verdicts(unknown, Verdict::Accepted), [false, true, false]);
     let of_users = of_user_records(
         3,
         &packed.parts,
         &[Verdict::Accepted, Verdict::Accepted],
-        &[Landed::In(0..=1), Landed::InItsShard],
+        &[Landing::In(0..=1), Landing::InItsShard],
     );
     assert!(matches!(&of_users[2], Verdict::Rejected(Rejection::Transient, fault) if fault.is_ambiguous()));
 }
@@ -224,7 +224,7 @@ proptest! {
         in_order in any::<bool>(),
     ) {
         let shards = count.map(shards);
-        let packed = Packed::of(&chunk, shards.as_ref(), in_order);
+        let packed = PackedCall::of(&chunk, shards.as_ref(), in_order);
         prop_assert_eq!(packed.records.len(), packed.parts.len());
         let mut places = HashSet::new();
         for (record, parts) in packed.records.iter().zip(&packed.parts) {
@@ -252,7 +252,7 @@ proptest! {
     #[test]
     fn in_order_the_records_of_a_key_in_a_shard_share_one_and_keep_their_order(chunk in entries(), count in 1..40_u128) {
         let shards = shards(count);
-        let packed = Packed::of(&chunk, Some(&shards), true);
+        let packed = PackedCall::of(&chunk, Some(&shards), true);
         let mut seen = HashSet::new();
         for parts in &packed.parts {
             let mut of_this = HashSet::new();
@@ -269,7 +269,7 @@ proptest! {
     #[test]
     fn there_are_no_more_kinesis_records_than_shards_and_twice_what_the_bytes_need(chunk in entries(), count in 1..40_u128) {
         for in_order in [false, true] {
-            let packed = Packed::of(&chunk, Some(&shards(count)), in_order);
+            let packed = PackedCall::of(&chunk, Some(&shards(count)), in_order);
             let bytes: usize = chunk.iter().map(len_alone).sum();
             let most = usize::try_from(count).unwrap() + 2 * bytes.div_ceil(AGGREGATE_BYTES);
             prop_assert!(packed.records.len() <= most, "{} of {}", packed.records.len(), most);

@@ -27,7 +27,7 @@ const MOST_ASIDE: usize = 115_000;
 const GROUP: MessageSystemAttributeName = MessageSystemAttributeName::MessageGroupId;
 
 /// What is held, and what is due for it.
-pub(super) struct State {
+pub(super) struct HeldState {
     is_fifo: bool,
     visibility: Duration,
     stage: Stage,
@@ -106,7 +106,7 @@ impl Load {
     }
 }
 
-impl State {
+impl HeldState {
     pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
             is_fifo,
