@@ -249,7 +249,7 @@ impl Limits {
 
     /// The most bytes of an entry that a call can carry.
     #[cfg(feature = "_service")]
-    #[cfg_attr(not(feature = "sqs"), allow(dead_code))]
+    #[allow(dead_code, reason = "each service uses a part of it")]
     pub(crate) fn largest_entry(&self) -> usize {
         self.entry_bytes.min(self.bytes)
     }
@@ -258,14 +258,8 @@ impl Limits {
     ///
     /// # Errors
     /// When it is larger.
-    #[cfg(any(
-        feature = "cloudwatch",
-        feature = "cloudwatch-logs",
-        feature = "eventbridge",
-        feature = "firehose",
-        feature = "s3",
-        feature = "sqs"
-    ))]
+    #[cfg(feature = "_service")]
+    #[allow(dead_code, reason = "each service uses a part of it")]
     pub(crate) fn check_size(&self, part: &'static str, actual: usize) -> Result<usize, InvalidEntry> {
         let limit = self.largest_entry();
         if actual > limit {
