@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::Attributes;
 use super::equality::same_value;
+use super::expression::{Token, tokens};
 
 /// The attributes that an update sets to a value, or removes (`None`).
 ///
@@ -17,10 +18,10 @@ pub(super) struct Assignments<'a>(Vec<(&'a str, Option<&'a AttributeValue>)>);
 impl<'a> Assignments<'a> {
     /// The assignments of the expression; `None` if it is not recognized.
     pub(super) fn of(expression: &'a str, names: &'a HashMap<String, String>, values: &'a Attributes) -> Option<Self> {
-        let tokens = tokens(expression)?;
+        let tokens: Vec<_> = tokens(expression).collect();
         let mut rest = tokens.as_slice();
         let mut assignments = Vec::new();
-        while let Some((Token::Name(clause), after)) = rest.split_first() {
+        while let Some((Token::Word(clause), after)) = rest.split_first() {
             rest = after;
             let sets = clause.eq_ignore_ascii_case("SET");
             if !sets && !clause.eq_ignore_ascii_case("REMOVE") {
@@ -28,7 +29,7 @@ impl<'a> Assignments<'a> {
             }
             loop {
                 let name = match rest.first()? {
-                    Token::Name(name) => *name,
+                    Token::Word(name) => *name,
                     Token::NamePlaceholder(placeholder) => names.get(*placeholder)?,
                     _ => return None,
                 };
@@ -61,40 +62,6 @@ impl<'a> Assignments<'a> {
             _ => false,
         })
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Token<'a> {
-    Name(&'a str),
-    NamePlaceholder(&'a str),
-    ValuePlaceholder(&'a str),
-    Equals,
-    Comma,
-}
-
-/// The tokens of the expression; `None` if it has others.
-fn tokens(expression: &str) -> Option<Vec<Token<'_>>> {
-    let mut tokens = Vec::new();
-    let mut rest = expression.trim_ascii_start();
-    while let Some(first) = rest.chars().next() {
-        let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let after_first = &rest[first.len_utf8()..];
-        let word = after_first
-            .find(|letter| !is_of_word(letter))
-            .unwrap_or(after_first.len());
-        let length = first.len_utf8() + word;
-        let (token, length) = match first {
-            ',' => (Token::Comma, 1),
-            '=' => (Token::Equals, 1),
-            '#' if word > 0 => (Token::NamePlaceholder(&rest[..length]), length),
-            ':' if word > 0 => (Token::ValuePlaceholder(&rest[..length]), length),
-            _ if is_of_word(first) => (Token::Name(&rest[..length]), length),
-            _ => return None,
-        };
-        tokens.push(token);
-        rest = rest[length..].trim_ascii_start();
-    }
-    Some(tokens)
 }
 
 #[cfg(test)]

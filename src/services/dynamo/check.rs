@@ -8,9 +8,9 @@ use std::hash::Hash;
 
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
+use super::expression::check_placeholders;
 use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 use super::number::Number;
-use super::placeholders;
 use super::size::{CONTAINER, ELEMENT, value_size};
 use crate::invalid::InvalidEntry;
 
@@ -111,7 +111,7 @@ pub(super) fn expressions(
             bytes += expression.len();
         }
     }
-    placeholders::check([update, condition], names, values)?;
+    check_placeholders([update, condition], names, values)?;
     let names = names
         .into_iter()
         .flatten()

@@ -1,24 +1,63 @@
-//! The placeholders of expressions: `#n` for the name of an attribute, `:v` for a value.
+//! The words of expressions, and their placeholders: `#n` for the name of an attribute, `:v` for a value.
 
 use std::collections::HashMap;
+use std::iter;
 
 use super::Attributes;
 use crate::invalid::InvalidEntry;
 
-/// The placeholders of an expression, in their order, as often as they occur. An expression has no texts of its own, so every `#` and
-/// every `:` begins one.
+/// A part of an expression. Placeholders begin with their `#` or `:`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Token<'a> {
+    /// The name of an attribute, a keyword, a function or a number.
+    Word(&'a str),
+    NamePlaceholder(&'a str),
+    ValuePlaceholder(&'a str),
+    Equals,
+    Comma,
+    Other,
+}
+
+/// The parts of an expression, which has no texts of its own: every `#` and every `:` begins a placeholder.
+pub(super) fn tokens(expression: &str) -> impl Iterator<Item = Token<'_>> {
+    let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut rest = expression;
+    iter::from_fn(move || {
+        rest = rest.trim_ascii_start();
+        let first = rest.chars().next()?;
+        let after_first = &rest[first.len_utf8()..];
+        let is_alone = !is_of_word(first) && !matches!(first, '#' | ':');
+        let length = if is_alone {
+            0
+        } else {
+            after_first
+                .find(|letter| !is_of_word(letter))
+                .unwrap_or(after_first.len())
+        };
+        let (text, after) = rest.split_at(first.len_utf8() + length);
+        rest = after;
+        Some(match first {
+            '#' => Token::NamePlaceholder(text),
+            ':' => Token::ValuePlaceholder(text),
+            ',' => Token::Comma,
+            '=' => Token::Equals,
+            _ if is_alone => Token::Other,
+            _ => Token::Word(text),
+        })
+    })
+}
+
+/// The placeholders of an expression, in their order, as often as they occur.
 pub(super) fn placeholders(expression: &str) -> impl Iterator<Item = &str> {
-    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    expression.match_indices(['#', ':']).map(move |(place, _)| {
-        let rest = &expression[place + 1..];
-        let length = rest.find(|letter| !is_of_name(letter)).unwrap_or(rest.len());
-        &expression[place..=place + length]
+    tokens(expression).filter_map(|token| match token {
+        Token::NamePlaceholder(placeholder) | Token::ValuePlaceholder(placeholder) => Some(placeholder),
+        _ => None,
     })
 }
 
 /// Checks that each placeholder of the expressions stands for something, and that nothing is given that no expression has: the
 /// service refuses both.
-pub(super) fn check(
+pub(super) fn check_placeholders(
     expressions: [Option<&str>; 2],
     names: Option<&HashMap<String, String>>,
     values: Option<&Attributes>,
@@ -71,7 +110,7 @@ mod tests {
         let names = HashMap::from([("#s".to_owned(), "status".to_owned())]);
         let values = Attributes::from([(":s".to_owned(), AttributeValue::Bool(true))]);
         let checked = |expression| {
-            let invalid = check([None, Some(expression)], Some(&names), Some(&values)).err();
+            let invalid = check_placeholders([None, Some(expression)], Some(&names), Some(&values)).err();
             invalid.map(|invalid| invalid.to_string())
         };
         assert_eq!(checked("#s = :s OR #s < :s"), None);

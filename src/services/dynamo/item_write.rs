@@ -13,7 +13,7 @@ use super::Attributes;
 use super::assignments::Assignments;
 use super::attempts::Attempts;
 use super::equality::same_attributes;
-use super::placeholders::placeholders;
+use super::expression::placeholders;
 
 /// A put, an update or a deletion of one item, for [`DynamoWrites`](super::DynamoWrites).
 ///
