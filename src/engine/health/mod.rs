@@ -1,26 +1,29 @@
 //! Whether the service accepts anything at all.
 //!
 //! - `circuit_breaker`: whether calls can be made (credentials, connection), and the probes that test it.
-//! - `refusals`: whether refusals are those of single entries, of all calls, or for a reason that all entries share.
+//! - `disputes`: whether an entry that was refused alone is at fault, or all calls are.
+//! - `refused_alone`: whether all entries are refused for a reason that they share.
 //! - `outage`: since when nothing is accepted.
 //! - `watch`: notices that a delivery makes no progress, and logs it.
 //! - `size_limit`: calls that are refused for their size.
 
 mod circuit_breaker;
+mod disputes;
 mod outage;
-mod refusals;
+mod refused_alone;
 mod size_limit;
 mod watch;
 
 use tokio::time::Instant;
 
 use self::circuit_breaker::CircuitBreaker;
-use self::refusals::{Disputes, RefusedAlone};
+use self::disputes::Disputes;
+use self::refused_alone::RefusedAlone;
 use super::calls::EndedCall;
 use crate::contract::Fault;
 
+pub(crate) use disputes::Blame;
 pub(crate) use outage::Outage;
-pub(crate) use refusals::Blame;
 pub(crate) use size_limit::SizeLimit;
 pub(crate) use watch::Watch;
 
