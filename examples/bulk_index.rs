@@ -196,7 +196,7 @@ async fn main() -> Result<()> {
 mod tests {
     use std::thread;
 
-    use aws_batch_delivery::conformance::{self, Fixture, Reply, Said, Service};
+    use aws_batch_delivery::conformance::{self, Fixture, Reply, Service, Statement};
     use axum::response::{IntoResponse, Response};
     use tokio::runtime::Runtime;
 
@@ -205,11 +205,11 @@ mod tests {
     struct Index;
 
     /// The result for a document or for a call.
-    fn told(said: Said) -> Value {
+    fn told(said: Statement) -> Value {
         let (status, code) = match said {
-            Said::Accepted => return json!({"status": 201}),
-            Said::Throttled => (429, "es_rejected_execution_exception"),
-            Said::Refused => (400, "document_parsing_exception"),
+            Statement::Accepted => return json!({"status": 201}),
+            Statement::Throttled => (429, "es_rejected_execution_exception"),
+            Statement::Refused => (400, "document_parsing_exception"),
             _ => (500, "never_heard_of_exception"),
         };
         json!({"status": status, "error": {"type": code}})
@@ -220,12 +220,12 @@ mod tests {
         let numbers: Vec<usize> = parsed(&body).iter().filter_map(number).collect();
         match service.call(&numbers) {
             Reply::Each { said, strangers } => {
-                let answered = said.into_iter().filter(|said| *said != Said::Nothing);
-                let answered = answered.chain(std::iter::repeat_n(Said::Accepted, strangers));
+                let answered = said.into_iter().filter(|said| *said != Statement::Nothing);
+                let answered = answered.chain(std::iter::repeat_n(Statement::Accepted, strangers));
                 let items: Vec<Value> = answered.map(|said| json!({"index": told(said)})).collect();
                 Json(json!({"items": items})).into_response()
             }
-            Reply::Whole(Said::Nothing) => "<html>".into_response(),
+            Reply::Whole(Statement::Nothing) => "<html>".into_response(),
             Reply::Whole(said) => {
                 let body = told(said);
                 let status = body["status"].as_u64().and_then(|status| u16::try_from(status).ok());
@@ -264,14 +264,14 @@ mod tests {
             document.id.parse().unwrap()
         }
 
-        fn entry_replies(&self) -> &[Said] {
+        fn entry_replies(&self) -> &[Statement] {
             &[
-                Said::Accepted,
-                Said::Throttled,
-                Said::Failed,
-                Said::Refused,
-                Said::Unknown,
-                Said::Nothing,
+                Statement::Accepted,
+                Statement::Throttled,
+                Statement::Failed,
+                Statement::Refused,
+                Statement::Unknown,
+                Statement::Nothing,
             ]
         }
 

@@ -1,6 +1,6 @@
 //! What became of an entry that is not handed back.
 
-use crate::targets::Acknowledgement;
+use crate::contract::Acknowledgement;
 
 /// What became of an entry that is not handed back.
 #[derive(Debug, Clone, PartialEq, Eq)]

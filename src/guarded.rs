@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::targets::{ErasedTarget, Fault};
+use crate::contract::{ErasedTarget, Fault};
 
 /// Runs code of `owner` and turns a panic into a fault, so that the delivery can end properly and hand back its entries.
 pub(crate) fn guarded<R>(owner: &'static str, run: impl FnOnce() -> R) -> Result<R, Fault> {

@@ -72,7 +72,7 @@
 //! - [`Progress`]: live figures.
 //! - [`events`]: what is logged and traced, such as a warning when nothing is accepted. [`metrics`]: what is measured.
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] explains the pacing.
-//! - [`targets`]: DynamoDB, SQS and the others, the trait for your own, and a kit to test it, `conformance`.
+//! - [`targets`]: DynamoDB, SQS, Kinesis and more services, the trait for your own, and a kit to test it, `conformance`.
 //! - `sources`: a whole table as a stream of items, at a pace of its own for reads, as the input of a delivery.
 //! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a separate crate: an in-process AWS with real capacity,
 //!   throttling and faults, for your tests.
@@ -85,14 +85,14 @@
 //! | `aws` | with these two | `targets::classify`, for targets of your own on other AWS SDKs |
 //! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from values that implement `Serialize` |
 //! | `sqs-serde` | no | `Delivery::json`: messages from values that implement `Serialize` |
-//! | `kinesis`, `firehose`, `sns`, `eventbridge` | no | `Delivery::to_kinesis`, and the same for the other three |
-//! | `s3` | no | `Delivery::deletes_from_s3` |
-//! | `cloudwatch`, `cloudwatch-logs` | no | `Delivery::to_cloudwatch`, `to_cloudwatch_logs` |
+//! | `kinesis` | no | `Delivery::to_kinesis` |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
 //! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
 //! | `s3-offload` | no | `SqsQueue::oversize`: messages that are too large for SQS are sent through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //! | `spool` | no | `Delivery::spooled`: entries that are on disk before they are delivered |
+//! | `firehose`, `sns`, `eventbridge` | no | more services: `Delivery::to_firehose`, `to_sns`, `to_eventbridge` |
+//! | `s3`, `cloudwatch`, `cloudwatch-logs` | no | `Delivery::deletes_from_s3`, `to_cloudwatch`, `to_cloudwatch_logs` |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
 //!
@@ -124,9 +124,12 @@
 
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 mod attribute_path;
+#[cfg(feature = "aws")]
+mod aws;
 pub mod backoff;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod contract;
 mod delivery;
 mod disposition;
 mod engine;
@@ -138,6 +141,7 @@ mod handlers;
 mod interleaved;
 mod invalid;
 mod jitter;
+mod log_limit;
 pub mod metrics;
 #[cfg(model)]
 #[path = "../models/cases/mod.rs"]
@@ -148,6 +152,8 @@ mod pace;
 mod producer;
 mod progress;
 mod report;
+mod run;
+mod services;
 mod shutdown;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 pub mod sources;
@@ -157,6 +163,7 @@ mod sync;
 pub mod targets;
 mod time_limit;
 
+pub use delivery::Delivery;
 #[cfg(feature = "dynamodb")]
 pub use delivery::GetError;
 #[cfg(feature = "dynamodb")]
@@ -165,7 +172,6 @@ pub use delivery::deliver_batch_to_dynamo;
 pub use delivery::deliver_batch_to_sqs;
 #[cfg(feature = "dynamodb-serde")]
 pub use delivery::exact_number;
-pub use delivery::{Delivery, Entries, Values};
 pub use disposition::Disposition;
 pub use handlers::HandlerResult;
 pub use invalid::{ConversionError, InvalidEntry};
@@ -173,6 +179,7 @@ pub use options::DeliveryOptions;
 pub use producer::{Producer, Receipt};
 pub use progress::{Progress, Snapshot};
 pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
+pub use run::{Entries, Values};
 
 /// Compiles the programs in the README, and runs those that need no AWS.
 #[cfg(doctest)]

@@ -338,16 +338,13 @@ impl DeliveryOptions {
         }
     }
 
-    /// Why a producer with these options takes no more entries.
-    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
-    pub(crate) fn why_closed(&self) -> Cause {
+    /// Why the delivery has been told to end, if it has.
+    pub(crate) fn end(&self) -> Option<Cause> {
         if self.cancellation.is_cancelled() {
-            return Cause::Cancelled(None);
+            return Some(Cause::Cancelled(None));
         }
-        match self.deadline {
-            Some(deadline) if deadline <= Instant::now() => Cause::DeadlineReached(None),
-            _ => Cause::Closed,
-        }
+        let is_over = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        is_over.then_some(Cause::DeadlineReached(None))
     }
 
     /// How long one entry may be tried.

@@ -36,7 +36,7 @@ pub struct Progress {
 
 /// The figures of one delivery, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct OfDelivery(Progress);
+pub(crate) struct DeliveryProgress(Progress);
 
 /// The figures at one moment.
 ///
@@ -170,8 +170,8 @@ impl Progress {
     }
 
     /// A delivery begins that counts its own positions.
-    pub(crate) fn begin(&self) -> OfDelivery {
-        OfDelivery(Self {
+    pub(crate) fn begin(&self) -> DeliveryProgress {
+        DeliveryProgress(Self {
             figures: Arc::clone(&self.figures),
             mark: Some(self.figures.marks.begin()),
         })
@@ -185,13 +185,13 @@ impl Progress {
     }
 }
 
-impl OfDelivery {
+impl DeliveryProgress {
     pub(crate) fn progress(&self) -> &Progress {
         &self.0
     }
 }
 
-impl Drop for OfDelivery {
+impl Drop for DeliveryProgress {
     fn drop(&mut self) {
         self.0.figures.marks.end();
     }

@@ -7,8 +7,8 @@ use std::task::{Poll, Waker};
 
 use tokio::task::yield_now;
 
+use crate::contract::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 use crate::invalid::InvalidEntry;
-use crate::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 
 /// Accepts entries after some steps, and counts how often it accepted each. Clones share the state.
 #[derive(Clone)]

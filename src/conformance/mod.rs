@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use aws_batch_delivery::InvalidEntry;
-//! use aws_batch_delivery::conformance::{self, Fixture, Reply, Said, Service};
+//! use aws_batch_delivery::conformance::{self, Fixture, Reply, Statement, Service};
 //! use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 //!
 //! /// Appends lines to a log service, which says `ok`, `busy` or `bad` of each.
@@ -41,11 +41,11 @@
 //!     line.split(' ').next().unwrap().parse().unwrap()
 //! }
 //!
-//! fn verdict(said: Said) -> Verdict {
+//! fn verdict(said: Statement) -> Verdict {
 //!     match said {
-//!         Said::Accepted => Verdict::Accepted,
-//!         Said::Throttled => Verdict::Rejected(Rejection::Throttled, Fault::new("busy")),
-//!         Said::Refused => Verdict::Refused(Fault::new("bad")),
+//!         Statement::Accepted => Verdict::Accepted,
+//!         Statement::Throttled => Verdict::Rejected(Rejection::Throttled, Fault::new("busy")),
+//!         Statement::Refused => Verdict::Refused(Fault::new("bad")),
 //!         _ => Verdict::Rejected(Rejection::Transient, Fault::new("no answer").ambiguous()),
 //!     }
 //! }
@@ -67,8 +67,8 @@
 //!         number(line)
 //!     }
 //!
-//!     fn entry_replies(&self) -> &[Said] {
-//!         &[Said::Accepted, Said::Throttled, Said::Refused]
+//!     fn entry_replies(&self) -> &[Statement] {
+//!         &[Statement::Accepted, Statement::Throttled, Statement::Refused]
 //!     }
 //! }
 //!
@@ -98,7 +98,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use crate::targets::{BatchTarget, Limits};
+use crate::contract::{BatchTarget, Limits};
 
 pub use trial::check;
 
@@ -117,7 +117,7 @@ pub trait Fixture: Send + Sync + 'static {
     fn number(&self, entry: &<Self::Target as BatchTarget>::Entry) -> usize;
 
     /// What the service can say about a single entry, in an answer that speaks of each entry.
-    fn entry_replies(&self) -> &[Said];
+    fn entry_replies(&self) -> &[Statement];
 
     /// Whether the service can answer for an entry that was not sent, as far as the format of its answers allows. Default:
     /// no.
@@ -133,10 +133,10 @@ pub trait Fixture: Send + Sync + 'static {
 
 /// The simulated service that a target calls. Clones are the same service.
 #[derive(Debug, Clone)]
-pub struct Service(Arc<Mutex<State>>);
+pub struct Service(Arc<Mutex<ServiceState>>);
 
 #[derive(Debug)]
-struct State {
+struct ServiceState {
     random: Xoshiro256PlusPlus,
     plan: Plan,
     entries: HashMap<usize, Record>,
@@ -149,7 +149,7 @@ struct State {
 /// How the service answers.
 #[derive(Debug, Clone, Default)]
 struct Plan {
-    entry_replies: Vec<Said>,
+    entry_replies: Vec<Statement>,
     answers_for_unsent_entries: bool,
     refuses_calls: bool,
     /// The probability that a call or an entry goes wrong, from 0 to 1.
@@ -165,14 +165,14 @@ struct Plan {
 struct Record {
     is_stored: bool,
     /// The final answer for the entry, if the service has given one.
-    settled: Option<Said>,
+    settled: Option<Statement>,
     sent: u32,
 }
 
 /// What the service says about an entry or a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Said {
+pub enum Statement {
     /// The service has the entry.
     Accepted,
     /// The entry or call is throttled, with a code that the service uses for it.
@@ -197,18 +197,18 @@ pub enum Reply {
     /// One statement for each entry, in the order of the call.
     Each {
         /// One for each entry.
-        said: Vec<Said>,
+        said: Vec<Statement>,
         /// The number of additional answers, for entries that were not sent. Zero if an entry is left out.
         strangers: usize,
     },
     /// One statement for the whole call: `Throttled`, `Failed` (status 500), `Refused`, or `Nothing` (status 200 and a body
     /// that cannot be read).
-    Whole(Said),
+    Whole(Statement),
 }
 
 impl Service {
     fn new(plan: Plan, seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(ServiceState {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             plan,
             entries: HashMap::new(),
@@ -236,12 +236,12 @@ impl Service {
         self.state().complaints.clone()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServiceState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ServiceState {
     fn hear(&mut self, numbers: &[usize]) {
         if numbers.is_empty() {
             self.complaints.push("a call had no entries".to_owned());
@@ -269,24 +269,29 @@ impl State {
         let poisoned: Vec<usize> = numbers.iter().filter(is_poisoned).copied().collect();
         if self.plan.refuses_calls && !poisoned.is_empty() {
             if let [alone] = numbers {
-                self.entry(*alone).settled = Some(Said::Refused);
+                self.entry(*alone).settled = Some(Statement::Refused);
             }
-            return Reply::Whole(Said::Refused);
+            return Reply::Whole(Statement::Refused);
         }
-        let said: Vec<Said> = numbers.iter().map(|number| self.of_an_entry(*number)).collect();
+        let said: Vec<Statement> = numbers.iter().map(|number| self.of_an_entry(*number)).collect();
         // If answers are read by place, one too many and one too few would give a list that looks right.
-        let is_complete = !said.contains(&Said::Nothing);
+        let is_complete = !said.contains(&Statement::Nothing);
         let strangers = usize::from(is_complete && self.plan.answers_for_unsent_entries && self.has_trouble());
         let is_clean = is_complete && strangers == 0;
         for (number, said) in numbers.iter().zip(&said) {
             let stored = match said {
-                Said::Accepted => true,
-                Said::Throttled | Said::Refused | Said::ConditionFailed => false,
-                Said::Failed | Said::Unknown | Said::Nothing => self.random.random_bool(0.5),
+                Statement::Accepted => true,
+                Statement::Throttled | Statement::Refused | Statement::ConditionFailed => false,
+                Statement::Failed | Statement::Unknown | Statement::Nothing => self.random.random_bool(0.5),
             };
             let record = self.entry(*number);
             record.is_stored |= stored;
-            if is_clean && matches!(said, Said::Accepted | Said::Refused | Said::ConditionFailed) {
+            if is_clean
+                && matches!(
+                    said,
+                    Statement::Accepted | Statement::Refused | Statement::ConditionFailed
+                )
+            {
                 record.settled = Some(*said);
             }
         }
@@ -294,8 +299,8 @@ impl State {
     }
 
     fn of_the_call(&mut self, numbers: &[usize]) -> Reply {
-        let said = [Said::Throttled, Said::Failed, Said::Nothing][self.random.random_range(0..3)];
-        if said != Said::Throttled {
+        let said = [Statement::Throttled, Statement::Failed, Statement::Nothing][self.random.random_range(0..3)];
+        if said != Statement::Throttled {
             for number in numbers {
                 let stored = self.random.random_bool(0.5);
                 self.entry(*number).is_stored |= stored;
@@ -304,18 +309,22 @@ impl State {
         Reply::Whole(said)
     }
 
-    fn of_an_entry(&mut self, number: usize) -> Said {
+    fn of_an_entry(&mut self, number: usize) -> Statement {
         let is_poisoned = self.plan.poisoned.contains(&number);
-        let usual = if is_poisoned { Said::Refused } else { Said::Accepted };
+        let usual = if is_poisoned {
+            Statement::Refused
+        } else {
+            Statement::Accepted
+        };
         if !self.has_trouble() {
             return usual;
         }
-        let passing = |said: &&Said| match said {
-            Said::Refused => false,
-            Said::Accepted | Said::ConditionFailed => !is_poisoned,
+        let passing = |said: &&Statement| match said {
+            Statement::Refused => false,
+            Statement::Accepted | Statement::ConditionFailed => !is_poisoned,
             _ => true,
         };
-        let choices: Vec<Said> = self.plan.entry_replies.iter().filter(passing).copied().collect();
+        let choices: Vec<Statement> = self.plan.entry_replies.iter().filter(passing).copied().collect();
         let place = self.random.random_range(0..choices.len().max(1));
         choices.get(place).copied().unwrap_or(usual)
     }

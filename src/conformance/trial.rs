@@ -7,13 +7,13 @@ use std::time::Duration;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use super::{Fixture, Plan, Said, Service};
+use super::{Fixture, Plan, Service, Statement};
 use crate::backoff::Exponential;
+use crate::contract::{BatchTarget, Limits};
 use crate::delivery::Delivery;
 use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::{Cause, Undelivered};
-use crate::targets::{BatchTarget, Limits};
 
 /// Checks the target with `cases` random deliveries, and with one at each limit.
 ///
@@ -117,13 +117,13 @@ async fn at_random<F: Fixture>(fixture: &F, case: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(case);
     let entries = random.random_range(1..60);
     let is_poisoned = |_: &usize| random.random_bool(0.05);
-    let can_refuse = fixture.refuses_calls() || fixture.entry_replies().contains(&Said::Refused);
+    let can_refuse = fixture.refuses_calls() || fixture.entry_replies().contains(&Statement::Refused);
     let poisoned: Vec<usize> = (0..entries).filter(is_poisoned).filter(|_| can_refuse).collect();
     let plan = Plan {
         entry_replies: fixture.entry_replies().to_vec(),
         answers_for_unsent_entries: fixture.answers_for_unsent_entries(),
         refuses_calls: fixture.refuses_calls()
-            && (random.random_bool(0.5) || !fixture.entry_replies().contains(&Said::Refused)),
+            && (random.random_bool(0.5) || !fixture.entry_replies().contains(&Statement::Refused)),
         trouble: random.random_range(0.0..0.6),
         poisoned: poisoned.clone(),
         patience: 40,
@@ -145,7 +145,7 @@ async fn at_random<F: Fixture>(fixture: &F, case: u64) {
         let is_back = outcome.handed_back.get(&number);
         match is_back {
             // Its condition does not hold because of another writer, or because of an earlier attempt whose answer was lost.
-            Some(entry) if service.record(number).settled == Some(Said::ConditionFailed) => assert!(
+            Some(entry) if service.record(number).settled == Some(Statement::ConditionFailed) => assert!(
                 entry.may_have_been_delivered,
                 "{case}: entry {number} was handed back although its condition is known not to hold: {}",
                 entry.cause

@@ -9,7 +9,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::{Delivery, Values};
-use crate::targets::dynamo::{DynamoTable, DynamoTables, DynamoWrites, ItemWrite, TableWrite};
+use crate::services::dynamo::{DynamoTable, DynamoTables, DynamoWrites, ItemWrite, TableWrite};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type Attributes = HashMap<String, AttributeValue>;

@@ -6,7 +6,7 @@ use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 
 use super::{Delivery, Values};
-use crate::targets::sqs::SqsQueue;
+use crate::services::sqs::SqsQueue;
 
 impl Delivery<SqsQueue> {
     /// Delivers texts, each as the body of a message: `String`, `&'static str`, `Arc<str>` …
@@ -92,8 +92,8 @@ impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
         mut self,
         change: impl Fn(&V, &mut SendMessageBatchRequestEntry) -> Result<(), BuildError> + Send + Sync + 'static,
     ) -> Self {
-        let convert = self.conversion;
-        self.conversion = Arc::new(move |value| {
+        let convert = self.run.conversion;
+        self.run.conversion = Arc::new(move |value| {
             let mut message = convert(value)?;
             change(value, &mut message)?;
             Ok(message)

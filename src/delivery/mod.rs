@@ -1,6 +1,5 @@
 //! A delivery to any target, of its entries or of values that are converted into them.
 
-mod contents;
 #[cfg(feature = "dynamodb-serde")]
 mod items;
 #[cfg(feature = "sqs")]
@@ -11,7 +10,6 @@ mod reads;
 mod services;
 #[cfg(feature = "spool")]
 mod spooled;
-mod values;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -20,18 +18,16 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 
+use crate::contract::BatchTarget;
 use crate::disposition::Disposition;
-use crate::engine::{self, Delivered, Feed, Source, feed};
-use crate::guarded::destination;
-use crate::handlers::{Handled, HandlerResult, Handlers, Handling};
+use crate::engine::{self, Delivered, Source, feed};
+use crate::handlers::{HandlerResult, Handlers};
 use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::{DeliveryError, Report, Undelivered};
-use crate::targets::BatchTarget;
+use crate::run::{Contents, Entries, Run, Values};
 
-pub(crate) use self::contents::Contents;
-pub use self::contents::{Entries, Values};
 #[cfg(feature = "dynamodb-serde")]
 pub use self::items::exact_number;
 #[cfg(feature = "dynamodb")]
@@ -63,28 +59,20 @@ pub use self::services::deliver_batch_to_sqs;
 /// delivered is handed back as the value, with its position in the input. A value that cannot be converted is handed back
 /// alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); the others are delivered.
 pub struct Delivery<T: BatchTarget, C: Contents<T> = Entries> {
-    target: Arc<T>,
-    conversion: C::Conversion,
-    options: DeliveryOptions,
-    handlers: Handlers<C::Value>,
+    run: Run<T, C>,
 }
 
 impl<T: BatchTarget, C: Contents<T>> Clone for Delivery<T, C> {
     fn clone(&self) -> Self {
-        Self {
-            target: Arc::clone(&self.target),
-            conversion: self.conversion.clone(),
-            options: self.options.clone(),
-            handlers: self.handlers.clone(),
-        }
+        Self { run: self.run.clone() }
     }
 }
 
 impl<T: BatchTarget + fmt::Debug, C: Contents<T>> fmt::Debug for Delivery<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delivery")
-            .field("target", &self.target)
-            .field("options", &self.options)
+            .field("target", &self.run.target)
+            .field("options", &self.run.options)
             .finish_non_exhaustive()
     }
 }
@@ -92,12 +80,7 @@ impl<T: BatchTarget + fmt::Debug, C: Contents<T>> fmt::Debug for Delivery<T, C> 
 impl<T: BatchTarget> Delivery<T> {
     /// Delivers to any target, with the default options.
     pub fn new(target: T) -> Self {
-        Self {
-            target: Arc::new(target),
-            conversion: (),
-            options: DeliveryOptions::default(),
-            handlers: Handlers::none(),
-        }
+        Self::of(Arc::new(target), (), DeliveryOptions::default())
     }
 
     /// Delivers values of another type, which `entry` converts into entries. Handlers that were set for entries do not
@@ -143,16 +126,26 @@ impl<T: BatchTarget> Delivery<T> {
     where
         X: Into<Box<dyn Error + Send + Sync>>,
     {
-        Delivery {
-            target: self.target,
-            conversion: Arc::new(move |value| entry(value).map_err(Into::into)),
-            options: self.options,
-            handlers: Handlers::none(),
-        }
+        Delivery::<T, Values<V>>::of(
+            self.run.target,
+            Arc::new(move |value| entry(value).map_err(Into::into)),
+            self.run.options,
+        )
     }
 }
 
 impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
+    fn of(target: Arc<T>, conversion: C::Conversion, options: DeliveryOptions) -> Self {
+        Self {
+            run: Run {
+                target,
+                conversion,
+                options,
+                handlers: Handlers::none(),
+            },
+        }
+    }
+
     /// Changes the settings of the target.
     ///
     /// ```
@@ -167,14 +160,14 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     where
         T: Clone,
     {
-        self.target = Arc::new(change(Arc::unwrap_or_clone(self.target)));
+        self.run.target = Arc::new(change(Arc::unwrap_or_clone(self.run.target)));
         self
     }
 
     /// How to deliver.
     #[must_use]
     pub fn options(mut self, options: DeliveryOptions) -> Self {
-        self.options = options;
+        self.run.options = options;
         self
     }
 
@@ -197,7 +190,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// ```
     #[must_use]
     pub fn on_delivered(mut self, handler: impl Fn(u64, &C::Value, &Disposition) + Send + Sync + 'static) -> Self {
-        self.handlers = self.handlers.on_delivered(handler);
+        self.run.handlers = self.run.handlers.on_delivered(handler);
         self
     }
 
@@ -243,7 +236,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     where
         F: Future<Output: HandlerResult> + Send + 'static,
     {
-        self.handlers = self.handlers.on_undelivered(handler);
+        self.run.handlers = self.run.handlers.on_undelivered(handler);
         self
     }
 
@@ -260,7 +253,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
         I: IntoIterator<Item = C::Value>,
     {
         let delivered = self.delivered(&mut engine::Batch(entries.into_iter())).await;
-        delivered.log(&destination(&*self.target));
+        delivered.log(&self.run.destination());
         delivered.into_result()
     }
 
@@ -332,9 +325,9 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
         S: Stream<Item = Result<C::Value, X>>,
         X: Into<Box<dyn Error + Send + Sync>>,
     {
-        let mut input = engine::Streamed::new(stream);
+        let mut input = engine::StreamSource::new(stream);
         let delivered = self.delivered(&mut input).await;
-        delivered.into_result_of_stream(&destination(&*self.target), input.error)
+        delivered.into_result_of_stream(&self.run.destination(), input.error)
     }
 
     /// A handle for many tasks that send single entries. It starts a task of the current tokio runtime, which ends when the
@@ -343,24 +336,13 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// # Panics
     /// When there is no current tokio runtime.
     pub fn producer(&self) -> Producer<C::Value> {
-        Producer::start::<T, C>(&self.target, &self.conversion, &self.handlers, self.options.clone())
+        Producer::start(&self.run)
     }
 
     /// Delivers what is read from the source, or hands it back.
     async fn delivered(&self, source: &mut impl Source<Entry = C::Value>) -> Delivered<C::Value> {
-        feed(source, |input| self.delivered_from(input)).await
-    }
-
-    async fn delivered_from(&self, input: Feed<C::Value>) -> Delivered<C::Value> {
-        let progress = self.options.progress.begin();
-        let options = self.options.clone().progress(progress.progress());
-        let handling = Handling::of(&self.handlers, &options);
-        let options = handling
-            .as_ref()
-            .map_or(&options, |handling| handling.options())
-            .clone();
-        let mut input = Handled::new(input, handling.clone());
-        let delivered = C::deliver(Arc::clone(&self.target), &self.conversion, &mut input, options).await;
-        delivered.with_handled(handling.as_deref())
+        let progress = self.run.options.progress.begin();
+        let run = self.run.with(self.run.options.clone().progress(progress.progress()));
+        feed(source, |input| run.once(input)).await
     }
 }

@@ -9,7 +9,7 @@ use futures::{Stream, StreamExt};
 
 use super::Delivery;
 use crate::report::{DeliveryError, Undelivered};
-use crate::targets::dynamo::{DynamoReads, KeyRead};
+use crate::services::dynamo::{DynamoReads, KeyRead};
 
 /// How many keys of a stream may be in progress before the first item is taken: ten calls. As many items may be in memory.
 const ASKED_AHEAD: usize = 1_000;

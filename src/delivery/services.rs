@@ -7,29 +7,28 @@ use super::Delivery;
 #[cfg(feature = "s3")]
 use super::Values;
 #[cfg(feature = "dynamodb")]
-use crate::handlers::Handlers;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::{DeliveryError, Report};
 #[cfg(feature = "cloudwatch")]
-use crate::targets::cloudwatch::CloudWatchMetrics;
+use crate::services::cloudwatch::CloudWatchMetrics;
 #[cfg(feature = "cloudwatch-logs")]
-use crate::targets::cloudwatch_logs::LogStream;
+use crate::services::cloudwatch_logs::LogStream;
 #[cfg(feature = "dynamodb")]
-use crate::targets::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
+use crate::services::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
 #[cfg(feature = "eventbridge")]
-use crate::targets::eventbridge::EventBus;
+use crate::services::eventbridge::EventBus;
 #[cfg(feature = "firehose")]
-use crate::targets::firehose::FirehoseStream;
+use crate::services::firehose::FirehoseStream;
 #[cfg(feature = "kinesis")]
-use crate::targets::kinesis::KinesisStream;
+use crate::services::kinesis::KinesisStream;
 #[cfg(feature = "s3")]
-use crate::targets::s3::S3Deletions;
+use crate::services::s3::S3Deletions;
 #[cfg(feature = "sns")]
-use crate::targets::sns::SnsTopic;
+use crate::services::sns::SnsTopic;
 #[cfg(feature = "sqs")]
-use crate::targets::sqs::{SqsDeletions, SqsQueue, SqsVisibility};
+use crate::services::sqs::{SqsDeletions, SqsQueue, SqsVisibility};
 
 #[cfg(feature = "dynamodb")]
 impl Delivery<DynamoTable> {
@@ -59,12 +58,8 @@ impl Delivery<DynamoTable> {
     /// ```
     #[must_use]
     pub fn item_writes(self) -> Delivery<DynamoWrites> {
-        Delivery {
-            target: Arc::new(Arc::unwrap_or_clone(self.target).into()),
-            conversion: (),
-            options: self.options,
-            handlers: Handlers::none(),
-        }
+        let target = Arc::unwrap_or_clone(self.run.target);
+        Delivery::of(Arc::new(target.into()), (), self.run.options)
     }
 }
 

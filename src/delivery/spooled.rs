@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Contents, Delivery};
+use super::Delivery;
+use crate::contract::BatchTarget;
+use crate::run::Contents;
 use crate::spool::{Spool, SpoolError, SpoolOptions};
-use crate::targets::BatchTarget;
 
 impl<T: BatchTarget, C: Contents<T>> Delivery<T, C>
 where
@@ -33,7 +34,6 @@ where
     /// # Panics
     /// When there is no current tokio runtime.
     pub async fn spooled(&self, options: SpoolOptions) -> Result<Spool<C::Value>, SpoolError> {
-        let delivery = self.options.clone();
-        Spool::start::<T, C>(&self.target, &self.conversion, &self.handlers, delivery, options).await
+        Spool::start(&self.run, options).await
     }
 }

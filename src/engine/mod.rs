@@ -36,11 +36,11 @@ use std::sync::Arc;
 use futures::FutureExt;
 use tracing::{Instrument, Span};
 
+use crate::contract::ErasedTarget;
 use crate::options::DeliveryOptions;
-use crate::targets::ErasedTarget;
 
 pub(crate) use entry::{Confirmation, Confirms};
-pub(crate) use input::{Batch, DynInput, Feed, Incoming, Input, Source, Streamed, feed};
+pub(crate) use input::{Batch, DynInput, Incoming, Input, Source, StreamSource, feed};
 pub(crate) use outcome::{Delivered, delivery_span};
 
 /// Delivers every entry of the input, or hands it back, in a span of its own.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::entry::{Chunk, TrackedEntry};
-use crate::targets::Lane;
+use crate::contract::Lane;
 
 /// After a call was accepted in part: the number of calls in which no two entries of one lane share a call.
 ///

@@ -12,12 +12,12 @@ use futures::future::{BoxFuture, OptionFuture};
 use tokio::time::{Instant, sleep_until};
 
 use super::health::Watch;
-use super::input::Fresh;
+use super::input::FreshEntries;
 use super::outcome::{Ending, Ledger};
+use crate::contract::{ErasedTarget, Fault, Limits};
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{ErasedTarget, Fault, Limits};
 use crate::time_limit::later;
 use crate::time_limit::{passed, within};
 
@@ -25,7 +25,7 @@ use crate::time_limit::{passed, within};
 const AGAIN: Duration = Duration::from_secs(30);
 
 /// What the preparation has found out.
-pub(super) struct Prepared {
+pub(super) struct PreparationResult {
     pub(super) limits: Limits,
     /// Since when the preparation has failed, if its first attempt was not successful.
     pub(super) failing_since: Option<Instant>,
@@ -37,15 +37,15 @@ pub(super) struct Prepared {
 /// that of a call. Entries of a producer whose time is used up are handed back, and the preparation goes on for the others.
 pub(super) async fn prepare<E: Send + Sync + 'static>(
     target: &Arc<dyn ErasedTarget<E>>,
-    fresh: &mut Fresh<'_, E>,
+    fresh: &mut FreshEntries<'_, E>,
     ledger: &mut Ledger<E>,
     options: &DeliveryOptions,
     watch: &mut Watch,
-) -> Result<Prepared, Ending> {
+) -> Result<PreparationResult, Ending> {
     let deadline = OptionFuture::from(options.deadline.map(sleep_until));
     let preparation = async {
         if !has_entry(fresh).await {
-            return Ok(Prepared {
+            return Ok(PreparationResult {
                 limits: Limits::new(0, 0),
                 failing_since: None,
             });
@@ -94,7 +94,7 @@ pub(super) async fn prepare<E: Send + Sync + 'static>(
             strategy.expect_throughput(units);
         }
         let limits = limits_of(&**target).map_err(Ending::Stopped)?;
-        Ok(Prepared { limits, failing_since })
+        Ok(PreparationResult { limits, failing_since })
     };
     tokio::select! {
         biased;
@@ -105,7 +105,7 @@ pub(super) async fn prepare<E: Send + Sync + 'static>(
 }
 
 /// Waits for an entry. Returns whether there is one: the input may end without any.
-async fn has_entry<E>(fresh: &mut Fresh<'_, E>) -> bool {
+async fn has_entry<E>(fresh: &mut FreshEntries<'_, E>) -> bool {
     while !fresh.has_next() {
         if fresh.has_ended() {
             return false;
@@ -118,7 +118,7 @@ async fn has_entry<E>(fresh: &mut Fresh<'_, E>) -> bool {
 /// Hands back entries of a producer whose time is used up, until the input has ended and none is left.
 async fn hand_back_expired<E: Send + Sync + 'static>(
     target: &Arc<dyn ErasedTarget<E>>,
-    fresh: &mut Fresh<'_, E>,
+    fresh: &mut FreshEntries<'_, E>,
     ledger: &mut Ledger<E>,
     options: &DeliveryOptions,
     begun: Instant,
@@ -142,7 +142,7 @@ async fn hand_back_expired<E: Send + Sync + 'static>(
 }
 
 /// Lets the target of a running delivery prepare again, as long as it does not know everything, and sees what others have let it know.
-pub(super) struct Again<E> {
+pub(super) struct RepeatedPreparation<E> {
     target: Arc<dyn ErasedTarget<E>>,
     limits: KnownLimits,
     next: Instant,
@@ -165,7 +165,7 @@ impl KnownLimits {
     }
 }
 
-impl<E: 'static> Again<E> {
+impl<E: 'static> RepeatedPreparation<E> {
     pub(super) fn new(target: Arc<dyn ErasedTarget<E>>) -> Self {
         Self {
             target,

@@ -6,44 +6,42 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::Handling;
+use super::ActiveHandlers;
 use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms, Incoming, Input};
 use crate::fault::Fault;
 use crate::report::Undelivered;
 
 /// An input whose entries report what became of them to the handlers, if there are any.
-pub(crate) struct Handled<I: Input> {
+pub(crate) struct HandledInput<I: Input> {
     input: I,
-    handling: Option<Arc<Handling<I::Entry>>>,
+    handling: Arc<ActiveHandlers<I::Entry>>,
 }
 
-impl<I: Input> Handled<I> {
-    pub(crate) fn new(input: I, handling: Option<Arc<Handling<I::Entry>>>) -> Self {
-        if let Some(handling) = &handling {
-            handling.begin();
-        }
+impl<I: Input> HandledInput<I> {
+    pub(crate) fn new(input: I, handling: Arc<ActiveHandlers<I::Entry>>) -> Self {
+        handling.begin();
         Self { input, handling }
     }
 }
 
-impl<I: Input<Entry: Send + 'static>> Handled<I> {
+impl<I: Input<Entry: Send + 'static>> HandledInput<I> {
     /// Gives the entry a notice for the handlers, if there are any.
     fn notice(&self, polled: &mut Poll<Option<Incoming<I::Entry>>>) {
-        if let Some(handling) = &self.handling
+        if self.handling.is_needed()
             && let Poll::Ready(Some(incoming)) = polled
         {
             let notice = Notice {
                 position: incoming.position,
                 receipt: incoming.confirmation.take(),
-                handling: Arc::clone(handling),
+                handling: Arc::clone(&self.handling),
             };
             incoming.confirmation = Some(Confirmation::to(notice));
         }
     }
 }
 
-impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
+impl<I: Input<Entry: Send + 'static>> Input for HandledInput<I> {
     type Entry = I::Entry;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<I::Entry>>> {
@@ -75,14 +73,12 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
     }
 
     fn stop(&self) -> Option<Fault> {
-        self.handling.as_ref()?.fault()
+        self.handling.fault()
     }
 
     fn ends_early(&self) {
         self.input.ends_early();
-        if let Some(handling) = &self.handling {
-            handling.ends_early();
-        }
+        self.handling.ends_early();
     }
 }
 
@@ -90,7 +86,7 @@ impl<I: Input<Entry: Send + 'static>> Input for Handled<I> {
 struct Notice<E> {
     position: u64,
     receipt: Option<Confirmation<E>>,
-    handling: Arc<Handling<E>>,
+    handling: Arc<ActiveHandlers<E>>,
 }
 
 impl<E: Send + 'static> Confirms<E> for Notice<E> {

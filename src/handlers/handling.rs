@@ -33,7 +33,7 @@ const LATE: &str = "did not finish within its time, and its entries are handed b
 ///
 /// An entry stays here until the handler has finished with it. A handler that panics or fails is not called again: later
 /// undelivered entries are kept, as without a handler.
-pub(crate) struct Handling<E> {
+pub(crate) struct ActiveHandlers<E> {
     handlers: Handlers<E>,
     /// Cancelled also when the handler of undelivered entries fails.
     options: DeliveryOptions,
@@ -49,14 +49,10 @@ pub(crate) struct Handling<E> {
     causes: Mutex<Causes>,
 }
 
-impl<E> Handling<E> {
-    /// `None` if there is no handler.
-    pub(crate) fn of(handlers: &Handlers<E>, options: &DeliveryOptions) -> Option<Arc<Self>> {
-        if handlers.are_none() {
-            return None;
-        }
+impl<E> ActiveHandlers<E> {
+    pub(crate) fn of(handlers: &Handlers<E>, options: &DeliveryOptions) -> Arc<Self> {
         let cancellation = options.cancellation.child_token();
-        Some(Arc::new(Self {
+        Arc::new(Self {
             handlers: handlers.clone(),
             options: options.clone().cancellation(cancellation),
             delivered_panicked: AtomicBool::new(false),
@@ -65,7 +61,12 @@ impl<E> Handling<E> {
             failure: OnceLock::new(),
             limit: watch::Sender::new(None),
             causes: Mutex::default(),
-        }))
+        })
+    }
+
+    /// Whether there is a handler.
+    pub(super) fn is_needed(&self) -> bool {
+        !self.handlers.are_none()
     }
 
     /// The options of a delivery that a failure of the handler ends.
@@ -135,6 +136,9 @@ impl<E> Handling<E> {
 
     /// Gives the entries to the handler. Returns those that it did not finish.
     pub(crate) async fn hand_back_all(&self, undelivered: Vec<Undelivered<E>>) -> Vec<Undelivered<E>> {
+        if !self.handlers.take_undelivered() {
+            return undelivered;
+        }
         let handled = stream::iter(undelivered).map(|undelivered| self.hand_back(undelivered));
         let left = handled.buffer_unordered(HANDLED_AT_ONCE);
         left.filter_map(std::future::ready).collect().await
@@ -175,11 +179,9 @@ impl<E> Handling<E> {
 
 impl<E> Delivered<E> {
     /// Adds the causes of the entries that the handlers took, and the fault of a handler that failed.
-    pub(crate) fn with_handled(mut self, handling: Option<&Handling<E>>) -> Self {
-        if let Some(handling) = handling {
-            self.taken.extend(handling.causes_so_far().clone());
-            self.stopped = self.stopped.or_else(|| handling.fault());
-        }
+    pub(crate) fn with_handled(mut self, handling: &ActiveHandlers<E>) -> Self {
+        self.taken.extend(handling.causes_so_far().clone());
+        self.stopped = self.stopped.or_else(|| handling.fault());
         self
     }
 }

@@ -12,8 +12,8 @@ use futures::future::BoxFuture;
 use crate::disposition::Disposition;
 use crate::report::Undelivered;
 
-pub(crate) use handled::Handled;
-pub(crate) use handling::Handling;
+pub(crate) use handled::HandledInput;
+pub(crate) use handling::ActiveHandlers;
 
 type OnDelivered<E> = dyn Fn(u64, &E, &Disposition) + Send + Sync;
 type OnUndelivered<E> = dyn Fn(&Undelivered<E>) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;

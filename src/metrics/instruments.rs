@@ -15,9 +15,9 @@ const NO_OP: &str = "noop";
 
 /// The instruments of the last provider. A provider keeps every instrument that is registered with it, so they are made once
 /// for each provider.
-static MADE: Mutex<Option<Made>> = Mutex::new(None);
+static MADE: Mutex<Option<ProviderInstruments>> = Mutex::new(None);
 
-struct Made {
+struct ProviderInstruments {
     by: Weak<TelemetryProvider>,
     instruments: Arc<Instruments>,
 }
@@ -56,7 +56,7 @@ impl Instruments {
         let instruments = Arc::new(Self::of(
             &provider.meter_provider().get_meter("aws_batch_delivery", None),
         ));
-        *made = Some(Made {
+        *made = Some(ProviderInstruments {
             by: Arc::downgrade(&provider),
             instruments: Arc::clone(&instruments),
         });

@@ -9,15 +9,15 @@ use super::instruments::Instruments;
 use super::paces::Registration;
 use super::set;
 use crate::backoff::Outcome;
+use crate::contract::{Fault, ThrottlingReason};
 use crate::pace::Gate;
 use crate::report::Cause;
-use crate::targets::{Fault, ThrottlingReason};
 
 /// The metrics of deliveries to one destination. Nothing is measured unless a telemetry provider is set.
 #[derive(Clone)]
-pub(crate) struct Metrics(Option<Arc<Measured>>);
+pub(crate) struct Metrics(Option<Arc<DeliveryMetrics>>);
 
-struct Measured {
+struct DeliveryMetrics {
     instruments: Arc<Instruments>,
     destination: Attributes,
     _pace: Option<Registration>,
@@ -29,7 +29,7 @@ impl Metrics {
         Self(Instruments::current().map(|instruments| {
             let mut attributes = Attributes::new();
             set(&mut attributes, "destination", destination);
-            Arc::new(Measured {
+            Arc::new(DeliveryMetrics {
                 destination: attributes,
                 _pace: gate.map(|gate| instruments.paces.register(gate, destination)),
                 instruments,
@@ -143,7 +143,7 @@ impl Metrics {
     }
 }
 
-impl Measured {
+impl DeliveryMetrics {
     /// The destination, and the attributes that have a value.
     fn with<const N: usize>(&self, more: [(&'static str, Option<&str>); N]) -> Attributes {
         let mut attributes = self.destination.clone();

@@ -90,9 +90,9 @@ mod off {
     use std::time::Duration;
 
     use crate::backoff::Outcome;
+    use crate::contract::ThrottlingReason;
     use crate::pace::Gate;
     use crate::report::Cause;
-    use crate::targets::ThrottlingReason;
 
     #[derive(Clone)]
     pub(crate) struct Metrics;

@@ -21,12 +21,12 @@ const STATES: [PaceState; 4] = [
 /// The paces of the current deliveries.
 #[derive(Default)]
 pub(super) struct Paces {
-    deliveries: Mutex<Vec<Paced>>,
+    deliveries: Mutex<Vec<PacedDelivery>>,
 }
 
 /// The pace and the destination of a current delivery.
 #[derive(Clone)]
-struct Paced {
+struct PacedDelivery {
     gate: Weak<Gate>,
     destination: Arc<str>,
 }
@@ -34,10 +34,10 @@ struct Paced {
 /// The pace is reported for as long as this is held.
 pub(super) struct Registration {
     paces: Arc<Paces>,
-    paced: Paced,
+    paced: PacedDelivery,
 }
 
-impl Paced {
+impl PacedDelivery {
     fn is(&self, other: &Self) -> bool {
         Weak::ptr_eq(&self.gate, &other.gate) && self.destination == other.destination
     }
@@ -46,7 +46,7 @@ impl Paced {
 impl Paces {
     /// A delivery begins.
     pub(super) fn register(self: &Arc<Self>, gate: &Arc<Gate>, destination: &str) -> Registration {
-        let paced = Paced {
+        let paced = PacedDelivery {
             gate: Arc::downgrade(gate),
             destination: destination.into(),
         };
@@ -88,7 +88,7 @@ impl Paces {
 
     /// The snapshots of the strategies, by destination: one for each pace, however many deliveries share it.
     fn snapshots(&self) -> BTreeMap<Arc<str>, Vec<PaceSnapshot>> {
-        let mut different: Vec<Paced> = Vec::new();
+        let mut different: Vec<PacedDelivery> = Vec::new();
         for paced in &*self.deliveries() {
             if !different.iter().any(|known| known.is(paced)) {
                 different.push(paced.clone());
@@ -105,7 +105,7 @@ impl Paces {
         snapshots
     }
 
-    fn deliveries(&self) -> MutexGuard<'_, Vec<Paced>> {
+    fn deliveries(&self) -> MutexGuard<'_, Vec<PacedDelivery>> {
         self.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
 //! Single entries from many tasks.
 
-mod completion;
+mod delivering;
 mod epoch;
-mod line;
+mod queue;
 mod receipt;
 mod unclaimed;
 
@@ -16,21 +16,16 @@ use tokio::sync::mpsc::{self, OwnedPermit};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::completion::Completion;
 use self::epoch::Epochs;
-use self::line::Item;
-use self::line::Line;
+use self::queue::{Item, Queue};
 use self::receipt::Promise;
 pub use self::receipt::Receipt;
-use self::unclaimed::Unclaimed;
-use crate::delivery::Contents;
+use self::unclaimed::UnclaimedEntries;
+use crate::contract::BatchTarget;
 use crate::disposition::Disposition;
 use crate::engine::Incoming;
-use crate::guarded::destination;
-use crate::handlers::{Handlers, Handling};
-use crate::options::DeliveryOptions;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
-use crate::targets::BatchTarget;
+use crate::run::{Completion, Contents, Run};
 use crate::time_limit::within;
 
 /// Collects single entries that many tasks send, and delivers them in batches.
@@ -54,28 +49,29 @@ use crate::time_limit::within;
 /// # }
 /// ```
 ///
-/// A call leaves when it is full, or when its first entry has waited for the [`linger`](DeliveryOptions::linger) time. At
-/// most [`buffer`](DeliveryOptions::buffer) entries wait to be read by the delivery; then senders wait.
+/// A call leaves when it is full, or when its first entry has waited for the [`linger`](crate::DeliveryOptions::linger) time. At
+/// most [`buffer`](crate::DeliveryOptions::buffer) entries wait to be read by the delivery; then senders wait.
 ///
 /// When the delivery [stops](Cause::Stopped), for example because the queue does not exist, all its entries are handed
-/// back, and the next entry starts a new delivery. A [cancellation](DeliveryOptions::cancellation), a
-/// [deadline](DeliveryOptions::deadline) and an error of the [handler of undelivered
+/// back, and the next entry starts a new delivery. A [cancellation](crate::DeliveryOptions::cancellation), a
+/// [deadline](crate::DeliveryOptions::deadline) and an error of the [handler of undelivered
 /// entries](crate::Delivery::on_undelivered) close the producer.
 ///
-/// The outcome of an entry is known within [1 minute](DeliveryOptions::give_up_after) after it was handed over, and the time of
+/// The outcome of an entry is known within [1 minute](crate::DeliveryOptions::give_up_after) after it was handed over, and the time of
 /// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
 /// An undelivered entry whose receipt was dropped is logged at once, at most one line a minute, and kept for the close; only as
-/// many as the [`buffer`](DeliveryOptions::buffer) holds, 1,000 by default. The others are counted. A [handler of undelivered
+/// many as the [`buffer`](crate::DeliveryOptions::buffer) holds, 1,000 by default. The others are counted. A [handler of undelivered
 /// entries](crate::Delivery::on_undelivered) gets all of them.
 ///
 /// When all clones of a producer are dropped, the entries that it has are still delivered, but failures are reported only
 /// by the receipts and by a warning in the log. When the runtime shuts down, entries whose outcome is not known are lost. So call
 /// [`close`](Self::close), or [`close_within`](Self::close_within) with the available time.
 pub struct Producer<E> {
-    line: mpsc::Sender<Item<E>>,
+    queue: mpsc::Sender<Item<E>>,
     epochs: Arc<Epochs>,
-    completion: Arc<Completion<E>>,
+    completion: Arc<Completion<Report>>,
+    unclaimed: UnclaimedEntries<E>,
     /// Ends the delivery early.
     end: CancellationToken,
     /// How long an entry may be tried from its hand-over on.
@@ -85,9 +81,10 @@ pub struct Producer<E> {
 impl<E> Clone for Producer<E> {
     fn clone(&self) -> Self {
         Self {
-            line: self.line.clone(),
+            queue: self.queue.clone(),
             epochs: Arc::clone(&self.epochs),
             completion: Arc::clone(&self.completion),
+            unclaimed: self.unclaimed.clone(),
             end: self.end.clone(),
             patience: self.patience,
         }
@@ -96,37 +93,30 @@ impl<E> Clone for Producer<E> {
 
 impl<E: Send + Sync + 'static> Producer<E> {
     /// Starts a delivery as a task of the current runtime.
-    pub(crate) fn start<T: BatchTarget, C: Contents<T, Value = E>>(
-        target: &Arc<T>,
-        conversion: &C::Conversion,
-        handlers: &Handlers<E>,
-        options: DeliveryOptions,
-    ) -> Self {
-        let end = options.cancellation.child_token();
-        let options = options.for_producer().cancellation(end.clone());
+    pub(crate) fn start<T: BatchTarget, C: Contents<T, Value = E>>(run: &Run<T, C>) -> Self {
+        let end = run.options.cancellation.child_token();
+        let options = run.options.clone().for_producer().cancellation(end.clone());
         let patience = options.patience();
-        let (sender, receiver) = mpsc::channel(options.buffer);
-        let line = Line::new(receiver);
-        let handling = Handling::of(handlers, &options);
-        let most = (!handlers.take_undelivered()).then_some(options.buffer);
-        let unclaimed = Unclaimed::of(destination(&**target), most);
-        let (target, conversion) = (Arc::clone(target), conversion.clone());
-        let end_of_all = completion::deliver::<T, C>(target, conversion, line, handling, unclaimed.clone(), options);
+        let (queue, receiver) = mpsc::channel(options.buffer);
+        let most = (!run.handlers.take_undelivered()).then_some(options.buffer);
+        let unclaimed = UnclaimedEntries::of(run.destination(), most);
+        let delivering = delivering::deliver(run.with(options), Queue::new(receiver), unclaimed.clone());
         Self {
-            line: sender,
+            queue,
             epochs: Arc::default(),
-            completion: Arc::new(Completion::of(tokio::spawn(end_of_all), unclaimed)),
+            completion: Arc::new(Completion::of(tokio::spawn(delivering))),
+            unclaimed,
             end,
             patience,
         }
     }
 
-    /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](DeliveryOptions::give_up_after) and
-    /// one [attempt](DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
+    /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](crate::DeliveryOptions::give_up_after) and
+    /// one [attempt](crate::DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
     /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is no error either: its outcome is
     /// [`Disposition::ConditionFailed`].
     ///
-    /// If the future is dropped before the entry is [buffered](DeliveryOptions::buffer), the entry is not sent; if it is
+    /// If the future is dropped before the entry is [buffered](crate::DeliveryOptions::buffer), the entry is not sent; if it is
     /// dropped later, the entry is still delivered.
     ///
     /// # Errors
@@ -140,11 +130,11 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// The time of the entry begins with this call.
     ///
     /// # Errors
-    /// When the producer is closed, or when the buffer has no room for [`give_up_after`](DeliveryOptions::give_up_after):
+    /// When the producer is closed, or when the buffer has no room for [`give_up_after`](crate::DeliveryOptions::give_up_after):
     /// the entry is handed back.
     pub async fn enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         let handed_over = Instant::now();
-        match within(self.patience, pin!(self.line.clone().reserve_owned())).await {
+        match within(self.patience, pin!(self.queue.clone().reserve_owned())).await {
             Some(Ok(room)) => Ok(self.put(room, entry, handed_over)),
             Some(Err(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
             None => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),
@@ -156,23 +146,23 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// # Errors
     /// When the buffer is full or the producer is closed: the entry is handed back.
     pub fn try_enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
-        match self.line.clone().try_reserve_owned() {
+        match self.queue.clone().try_reserve_owned() {
             Ok(room) => Ok(self.put(room, entry, Instant::now())),
             Err(TrySendError::Full(_)) => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),
             Err(TrySendError::Closed(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
         }
     }
 
-    /// How many entries wait to be read by the delivery; at most [`buffer`](DeliveryOptions::buffer).
+    /// How many entries wait to be read by the delivery; at most [`buffer`](crate::DeliveryOptions::buffer).
     // The channel of the model checker does not tell.
     #[cfg(not(model))]
     pub fn buffered(&self) -> usize {
-        self.line.max_capacity() - self.line.capacity()
+        self.queue.max_capacity() - self.queue.capacity()
     }
 
     fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Receipt<E> {
         self.epochs.in_current(|epoch| {
-            let (confirmation, receipt) = Promise::with_receipt(epoch, self.completion.unclaimed().clone());
+            let (confirmation, receipt) = Promise::with_receipt(epoch, self.unclaimed.clone());
             room.send(Item::Entry(Incoming {
                 entry,
                 // It is counted when it is read.
@@ -187,7 +177,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// Sends the buffered entries without waiting for more, and waits until the outcome of each is known.
     pub async fn flush(&self) {
         // A closed queue has no room, and its delivery does not linger.
-        let room = self.line.reserve().await;
+        let room = self.queue.reserve().await;
         let mark = || room.into_iter().for_each(|room| room.send(Item::Flush));
         let epoch = self.epochs.turn_over(mark);
         epoch.ended().await;
@@ -202,7 +192,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     ///
     /// # Errors
     /// When entries whose receipts were dropped were not delivered: the error carries the first of them, as many as the
-    /// [`buffer`](DeliveryOptions::buffer) holds, and counts all with their causes. Entries that were handed back to their
+    /// [`buffer`](crate::DeliveryOptions::buffer) holds, and counts all with their causes. Entries that were handed back to their
     /// receipts are counted in the report, but cause no error. Also when the handler of undelivered entries has failed: the
     /// error has the entries that it did not take, and the reason in [`stopped`](DeliveryError::stopped).
     ///
@@ -210,15 +200,15 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// When the runtime that the producer was made in was shut down, and this future is awaited outside of its tasks.
     pub async fn close(&self) -> Result<Report, DeliveryError<E>> {
         // An error means that it is closed already.
-        let _ = self.line.send(Item::Close).await;
-        self.completion.wait().await
+        let _ = self.queue.send(Item::Close).await;
+        self.unclaimed.result(self.completion.wait(None).await)
     }
 
     /// Closes as [`close`](Self::close) does, but delivers for at most `time`. Entries that are not delivered then are
     /// handed back as [cancelled](Cause::Cancelled), to their receipts or in the error.
     ///
     /// For a process that is told to end and is killed some seconds later. After `time`, calls in flight have the
-    /// [`grace`](DeliveryOptions::grace) period, 1 s by default; then the target has it to clean up, and then a handler of
+    /// [`grace`](crate::DeliveryOptions::grace) period, 1 s by default; then the target has it to clean up, and then a handler of
     /// undelivered entries to finish. So it returns within `time` and three grace periods, however many entries wait and
     /// whatever hangs.
     ///
@@ -239,7 +229,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 impl<E> fmt::Debug for Producer<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer")
-            .field("closed", &self.line.is_closed())
+            .field("closed", &self.queue.is_closed())
             .finish_non_exhaustive()
     }
 }

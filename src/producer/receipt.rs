@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
-use super::unclaimed::Unclaimed;
+use super::unclaimed::UnclaimedEntries;
 use crate::disposition::Disposition;
 use crate::engine::{Confirmation, Confirms};
 use crate::report::Undelivered;
@@ -29,7 +29,7 @@ use crate::shutdown;
 #[must_use = "an entry whose receipt is dropped is kept until the producer is closed if it is not delivered"]
 pub struct Receipt<E> {
     fate: oneshot::Receiver<Result<Disposition, Undelivered<E>>>,
-    unclaimed: Unclaimed<E>,
+    unclaimed: UnclaimedEntries<E>,
 }
 
 impl<E> Future for Receipt<E> {
@@ -58,14 +58,14 @@ impl<E> Drop for Receipt<E> {
 /// The sending end of a [`Receipt`].
 pub(super) struct Promise<E> {
     fate: oneshot::Sender<Result<Disposition, Undelivered<E>>>,
-    unclaimed: Unclaimed<E>,
+    unclaimed: UnclaimedEntries<E>,
     /// Held until the outcome is sent.
     _epoch: Arc<Epoch>,
 }
 
 impl<E: Send + Sync + 'static> Promise<E> {
     /// A confirmation together with its receipt.
-    pub(super) fn with_receipt(epoch: Arc<Epoch>, unclaimed: Unclaimed<E>) -> (Confirmation<E>, Receipt<E>) {
+    pub(super) fn with_receipt(epoch: Arc<Epoch>, unclaimed: UnclaimedEntries<E>) -> (Confirmation<E>, Receipt<E>) {
         let (sender, fate) = oneshot::channel();
         let promise = Self {
             fate: sender,

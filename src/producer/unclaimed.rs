@@ -1,67 +1,60 @@
 //! Undelivered entries whose receipts were dropped.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
-use tokio::time::Instant;
 use tracing::warn;
 
+use crate::engine::Delivered;
 use crate::events::UNCLAIMED;
-use crate::report::{Causes, Undelivered};
-use crate::sync::Mutex;
-
-/// The shortest time between two warnings.
-const QUIET: Duration = Duration::from_mins(1);
+use crate::log_limit::LogLimit;
+use crate::report::{Causes, DeliveryError, Report, Undelivered};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Undelivered entries whose receipts were dropped. A clone is the same.
 ///
 /// A producer may run for months, so without a handler that takes them only the first ones are kept until the close, and the
 /// others are counted.
 #[derive(Debug)]
-pub(super) struct Unclaimed<E>(Arc<Shared<E>>);
+pub(super) struct UnclaimedEntries<E>(Arc<Shared<E>>);
 
 #[derive(Debug)]
 struct Shared<E> {
     destination: String,
     /// How many are kept; `None` if a handler takes them all.
     most: Option<usize>,
-    state: Mutex<State<E>>,
+    state: Mutex<UnclaimedState<E>>,
 }
 
 #[derive(Debug)]
-struct State<E> {
+struct UnclaimedState<E> {
     kept: Vec<Undelivered<E>>,
     /// The causes of the others.
     others: Causes,
-    warned: Option<Instant>,
+    warnings: LogLimit,
     /// Entries since the last warning.
     unwarned: u64,
+    /// The result of the producer, until the first close has it.
+    left: Option<Delivered<E>>,
 }
 
-/// What was handed back and not claimed.
-pub(super) struct Taken<E> {
-    pub(super) kept: Vec<Undelivered<E>>,
-    /// The causes of those that were only counted.
-    pub(super) others: Causes,
-}
-
-impl<E> Clone for Unclaimed<E> {
+impl<E> Clone for UnclaimedEntries<E> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<E> Unclaimed<E> {
+impl<E> UnclaimedEntries<E> {
     /// None so far, of a producer to this destination. A handler takes all of them, or `most` are kept.
     pub(super) fn of(destination: String, most: Option<usize>) -> Self {
         Self(Arc::new(Shared {
             destination,
             most,
-            state: Mutex::new(State {
+            state: Mutex::new(UnclaimedState {
                 kept: Vec::new(),
                 others: Causes::default(),
-                warned: None,
+                warnings: LogLimit::default(),
                 unwarned: 0,
+                left: None,
             }),
         }))
     }
@@ -77,14 +70,10 @@ impl<E> Unclaimed<E> {
 
     /// Keeps or counts an entry.
     pub(super) fn push(&self, undelivered: Undelivered<E>) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
+        let mut state = self.state();
         state.unwarned += 1;
-        let is_quiet = state.warned.is_some_and(|warned| now - warned < QUIET);
-        let warning = (!is_quiet).then(|| (std::mem::take(&mut state.unwarned), undelivered.cause.to_string()));
-        if warning.is_some() {
-            state.warned = Some(now);
-        }
+        let may_warn = state.warnings.permits();
+        let warning = may_warn.then(|| (std::mem::take(&mut state.unwarned), undelivered.cause.to_string()));
         if self.0.most.is_none_or(|most| state.kept.len() < most) {
             state.kept.push(undelivered);
         } else {
@@ -97,11 +86,30 @@ impl<E> Unclaimed<E> {
         }
     }
 
-    pub(super) fn take(&self) -> Taken<E> {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        Taken {
-            kept: std::mem::take(&mut state.kept),
-            others: std::mem::take(&mut state.others),
-        }
+    /// What was handed back and not claimed so far, and the causes of those that were only counted.
+    pub(super) fn take(&self) -> (Vec<Undelivered<E>>, Causes) {
+        let mut state = self.state();
+        (std::mem::take(&mut state.kept), std::mem::take(&mut state.others))
+    }
+
+    /// Keeps the result of the producer for the first close.
+    pub(super) fn leave(&self, outcome: Delivered<E>) {
+        self.state().left = Some(outcome);
+    }
+
+    /// The result for one who closes the producer, which has this report: the first gets the entries whose receipts were dropped, and
+    /// each later one those whose receipts were dropped since.
+    pub(super) fn result(&self, report: Report) -> Result<Report, DeliveryError<E>> {
+        let left = self.state().left.take();
+        let mut outcome = left.unwrap_or_else(|| Delivered::of(report));
+        let (kept, others) = self.take();
+        outcome.undelivered.extend(kept);
+        outcome.taken.extend(others);
+        outcome.undelivered.sort_by_key(|undelivered| undelivered.position);
+        outcome.into_result()
+    }
+
+    fn state(&self) -> MutexGuard<'_, UnclaimedState<E>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -63,10 +63,10 @@ impl Mark {
 
 /// The marks of the deliveries that share figures.
 #[derive(Debug, Default)]
-pub(super) struct Marks(Mutex<State>);
+pub(super) struct Marks(Mutex<MarksState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct MarksState {
     /// How many deliveries are under way.
     under_way: u64,
     /// The mark of the last delivery; `None` if another one was under way at any time of it.
@@ -92,7 +92,7 @@ impl Marks {
         Some(self.state().last.as_ref()?.until())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MarksState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

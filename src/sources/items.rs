@@ -18,13 +18,13 @@ use super::error::ScanError;
 use super::position::{ScanPosition, SegmentPlace};
 use super::progress::ScanProgress;
 use super::segment::{Bounds, Segment};
+use crate::contract::BatchTarget;
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::BatchTarget;
-use crate::targets::dynamo::{Page, PageRead, PageRequest, Pages};
+use crate::services::dynamo::{Page, PageRead, PageRequest, Pages};
 
 type Attributes = HashMap<String, AttributeValue>;
 
@@ -41,7 +41,7 @@ pub struct ScannedItems {
     bounds: Bounds,
     /// Segments whose next page is not asked for yet, the next one first.
     waiting: VecDeque<Segment>,
-    reading: FuturesUnordered<BoxFuture<'static, Result<Read, ScanError>>>,
+    reading: FuturesUnordered<BoxFuture<'static, Result<SegmentRead, ScanError>>>,
     /// How many pages are read at the same time.
     concurrency: usize,
     /// The items of the page that is taken, and where its segment is continued after them.
@@ -53,7 +53,7 @@ pub struct ScannedItems {
 }
 
 /// A segment, and the page that was read of it.
-type Read = (Segment, Page);
+type SegmentRead = (Segment, Page);
 
 impl ScannedItems {
     pub(super) fn new(
@@ -157,9 +157,9 @@ fn page(
     options: &DeliveryOptions,
     mut segment: Segment,
     read: PageRead,
-) -> BoxFuture<'static, Result<Read, ScanError>> {
+) -> BoxFuture<'static, Result<SegmentRead, ScanError>> {
     let receipt = producer.try_enqueue(read.clone()).map_err(|unread| match unread.cause {
-        Cause::Closed => options.why_closed(),
+        Cause::Closed => options.end().unwrap_or(Cause::Closed),
         cause => cause,
     });
     let number = segment.number;

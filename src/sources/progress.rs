@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::position::{ScanPosition, SegmentPlace};
-use crate::targets::dynamo::Page;
+use crate::services::dynamo::Page;
 
 /// What a scan has read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,9 +24,9 @@ pub struct ScanFigures {
 
 /// How far a scan is, while its items are taken elsewhere. Clones are handles to the same scan.
 #[derive(Clone)]
-pub struct ScanProgress(Arc<Mutex<State>>);
+pub struct ScanProgress(Arc<Mutex<ScanState>>);
 
-struct State {
+struct ScanState {
     figures: ScanFigures,
     /// Where the scan is continued when all items before these ends are settled.
     position: ScanPosition,
@@ -44,7 +44,7 @@ struct PageEnd {
     place: SegmentPlace,
 }
 
-impl State {
+impl ScanState {
     /// Moves the position to the last end that is settled when the first `items` items are.
     fn settle(&mut self, items: u64) {
         while let Some(end) = self.ends.pop_front_if(|end| end.taken <= items) {
@@ -56,7 +56,7 @@ impl State {
 
 impl ScanProgress {
     pub(super) fn new(start: ScanPosition) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(ScanState {
             figures: ScanFigures::default(),
             position: start,
             before: 0,
@@ -102,7 +102,7 @@ impl ScanProgress {
     }
 
     // Every step leaves a valid state.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScanState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

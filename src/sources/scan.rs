@@ -12,7 +12,7 @@ use super::items::ScannedItems;
 use super::position::ScanPosition;
 use super::progress::ScanFigures;
 use crate::options::DeliveryOptions;
-use crate::targets::dynamo::PageRequest;
+use crate::services::dynamo::PageRequest;
 
 /// Segments that are read at the same time. At 0.1 s for a page of 1 MB they read 80 MB/s, about what an on-demand table gives at
 /// first: 12,000 read units/s.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::position::SegmentPlace;
-use crate::targets::Fault;
-use crate::targets::dynamo::{Page, PageRead};
+use crate::contract::Fault;
+use crate::services::dynamo::{Page, PageRead};
 
 type Attributes = HashMap<String, AttributeValue>;
 

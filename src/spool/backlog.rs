@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tracing::warn;
 
 use super::error::SpoolError;
@@ -22,7 +22,8 @@ use crate::engine::{Confirmation, Incoming, Input};
 use crate::events::SPOOL;
 use crate::fault::Fault;
 use crate::guarded::guarded;
-use crate::handlers::Handling;
+use crate::handlers::ActiveHandlers;
+use crate::log_limit::LogLimit;
 
 /// Entries that are read from the disk at a time.
 const AT_A_TIME: usize = 1_000;
@@ -33,14 +34,11 @@ const BYTES_AT_A_TIME: usize = 1 << 20;
 /// How long after an error the disk is read again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long an error is not logged again.
-const QUIET: Duration = Duration::from_mins(1);
-
 /// The entries on disk from the first that is not settled, as far as the window reaches. They end only with the delivery.
 pub(super) struct Backlog<V> {
     store: StoreHandle,
     settlement: Arc<Settlement>,
-    handling: Option<Arc<Handling<V>>>,
+    handling: Arc<ActiveHandlers<V>>,
     read: VecDeque<StoredEntry>,
     reading: Option<BoxFuture<'static, Result<Read, SpoolError>>>,
     /// The first entry that was not read from the disk.
@@ -51,13 +49,13 @@ pub(super) struct Backlog<V> {
     is_failing: bool,
     /// Whether the next entry is damaged. Then none is read any more: what follows must not overtake it.
     is_damaged: bool,
-    warned: Option<Instant>,
-    /// When it was last logged that an entry is not of the type of the delivery.
-    warned_of_type: Option<Instant>,
+    failures: LogLimit,
+    /// Limits the warnings that an entry is not of the type of the delivery.
+    foreign_entries: LogLimit,
 }
 
 impl<V> Backlog<V> {
-    pub(super) fn new(store: StoreHandle, settlement: Arc<Settlement>, handling: Option<Arc<Handling<V>>>) -> Self {
+    pub(super) fn new(store: StoreHandle, settlement: Arc<Settlement>, handling: Arc<ActiveHandlers<V>>) -> Self {
         Self {
             next: settlement.until(),
             store,
@@ -68,8 +66,8 @@ impl<V> Backlog<V> {
             hurried: 0,
             is_failing: false,
             is_damaged: false,
-            warned: None,
-            warned_of_type: None,
+            failures: LogLimit::default(),
+            foreign_entries: LogLimit::default(),
         }
     }
 
@@ -113,7 +111,7 @@ impl<V> Backlog<V> {
                 self.is_damaged = true;
             }
             Err(error) => {
-                if may_warn(&mut self.warned) {
+                if self.failures.permits() {
                     warn!(target: SPOOL, error = error.to_string(), "the spool could not be read; it is tried again");
                 }
                 self.is_failing = true;
@@ -121,15 +119,6 @@ impl<V> Backlog<V> {
         }
         Poll::Ready(())
     }
-}
-
-/// Whether the same was not logged for some time.
-fn may_warn(warned: &mut Option<Instant>) -> bool {
-    let may_warn = warned.is_none_or(|warned| warned.elapsed() >= QUIET);
-    if may_warn {
-        *warned = Some(Instant::now());
-    }
-    may_warn
 }
 
 impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
@@ -149,7 +138,7 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
                         number,
                         spooled_at: entry.spooled_at,
                         settlement: Arc::clone(&self.settlement),
-                        handling: self.handling.clone(),
+                        handling: Arc::clone(&self.handling),
                     })),
                     handed_over: None,
                 });
@@ -163,7 +152,7 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
             Err(fault) => format!("what was spooled cannot be read as a {of}: {fault}"),
         };
         // After a change of the type that may be all of them.
-        if may_warn(&mut self.warned_of_type) {
+        if self.foreign_entries.permits() {
             warn!(target: SPOOL, number, cause, "entries of the spool are not of the type of the delivery; they are kept as refused");
         }
         self.settlement.refuse(Refusal { number, cause });
@@ -196,29 +185,10 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
     }
 
     fn stop(&self) -> Option<Fault> {
-        self.handling.as_ref()?.fault()
+        self.handling.fault()
     }
 
     fn ends_early(&self) {
-        if let Some(handling) = &self.handling {
-            handling.ends_early();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::time::advance;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn the_same_is_logged_once_a_minute() {
-        let mut warned = None;
-        assert!(may_warn(&mut warned) && !may_warn(&mut warned));
-        advance(QUIET / 2).await;
-        assert!(!may_warn(&mut warned));
-        advance(QUIET / 2).await;
-        assert!(may_warn(&mut warned) && !may_warn(&mut warned));
+        self.handling.ends_early();
     }
 }

@@ -6,18 +6,14 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
-use tracing::warn;
 
 use super::backlog::Backlog;
 use super::handle::StoreHandle;
 use super::settlement::Settlement;
-use crate::delivery::Contents;
-use crate::events::STOPPED;
-use crate::guarded::destination;
-use crate::handlers::{Handlers, Handling};
-use crate::options::DeliveryOptions;
+use crate::contract::BatchTarget;
+use crate::log_limit::LogLimit;
 use crate::report::Report;
-use crate::targets::BatchTarget;
+use crate::run::{Contents, Run, warn_of_stop};
 
 /// How long after a stop the first new delivery begins.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -25,34 +21,25 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// A missing permission or table may take hours to be there, and a call a minute costs nothing.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// How long the fault that stops every delivery is not logged again.
-const QUIET: Duration = Duration::from_mins(1);
-
 /// Delivers what is on disk, again and again until the options end it.
 pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwned>>(
-    target: Arc<T>,
-    conversion: C::Conversion,
-    handlers: Handlers<C::Value>,
+    run: Run<T, C>,
     store: StoreHandle,
     settlement: Arc<Settlement>,
-    options: DeliveryOptions,
 ) -> Report {
     let started = Instant::now();
-    let destination = destination(&*target);
+    let destination = run.destination();
+    let options = &run.options;
     let mut report = Report::default();
     let mut pause = FIRST_PAUSE;
-    let mut warned: Option<Instant> = None;
+    let mut stops = LogLimit::default();
     loop {
         // A flush does not wait for the end of a pause.
         let hurried = settlement.hurried();
         let (settled_before, undelivered_before) = (settlement.until(), settlement.undelivered());
-        let handling = Handling::of(&handlers, &options);
-        let of_delivery = handling
-            .as_ref()
-            .map_or(&options, |handling| handling.options())
-            .clone();
-        let mut input = Backlog::new(store.clone(), Arc::clone(&settlement), handling.clone());
-        let outcome = C::deliver(Arc::clone(&target), &conversion, &mut input, of_delivery).await;
+        let handling = run.handling();
+        let mut input = Backlog::new(store.clone(), Arc::clone(&settlement), Arc::clone(&handling));
+        let outcome = run.deliver(&mut input, &handling).await.with_handled(&handling);
         // What was handed back for another reason than the entry itself is still to be delivered.
         let undelivered = settlement.undelivered() - undelivered_before;
         let correction = undelivered.wrapping_sub(outcome.report.undelivered);
@@ -61,18 +48,11 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
             undelivered,
             ..outcome.report
         });
-        if options.cancellation.is_cancelled() || options.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+        if options.end().is_some() {
             break;
         }
-        let fault = outcome
-            .stopped
-            .or_else(|| handling.and_then(|handling| handling.fault()));
-        if let Some(fault) = fault
-            && warned.is_none_or(|warned| warned.elapsed() >= QUIET)
-        {
-            warned = Some(Instant::now());
-            let (code, explanation) = (fault.code(), fault.explanation());
-            warn!(target: STOPPED, destination, code, explanation, "the delivery stopped: what is left stays in the spool, and is tried again");
+        if let Some(fault) = outcome.stopped {
+            warn_of_stop(&destination, &fault, &mut stops);
         }
         if settlement.until() > settled_before {
             pause = FIRST_PAUSE;

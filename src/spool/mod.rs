@@ -89,13 +89,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::sync::{Mutex, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{info, warn};
 
@@ -108,13 +108,10 @@ use self::room::Room;
 use self::settlement::{Opened, Settlement};
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
-use crate::delivery::Contents;
+use crate::contract::BatchTarget;
 use crate::events::SPOOL;
-use crate::guarded::destination;
-use crate::handlers::Handlers;
-use crate::options::DeliveryOptions;
-use crate::shutdown::{is_underway, joined};
-use crate::targets::BatchTarget;
+use crate::run::{Completion, Contents, Run};
+use crate::shutdown::joined;
 use crate::time_limit::within;
 
 /// Writes single entries that many tasks hand over to disk, and delivers them from there.
@@ -134,15 +131,12 @@ struct Shared {
     options: SpoolOptions,
     /// How long an entry waits for room.
     patience: Duration,
-    completion: Mutex<Completion>,
+    completion: Completion<Result<SpoolReport, SpoolError>>,
     /// Ends the delivery.
     end: CancellationToken,
+    /// Whether it was logged that the spool was not closed in order.
+    has_warned: AtomicBool,
     _ends_with_the_last: DropGuard,
-}
-
-enum Completion {
-    Running(JoinHandle<Result<SpoolReport, SpoolError>>),
-    Ended(Result<SpoolReport, SpoolError>),
 }
 
 /// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
@@ -170,14 +164,11 @@ impl<V> Clone for Spool<V> {
 impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// Opens the folder, and starts to deliver what is in it, as tasks of the current runtime.
     pub(crate) async fn start<T: BatchTarget, C: Contents<T, Value = V>>(
-        target: &Arc<T>,
-        conversion: &C::Conversion,
-        handlers: &Handlers<V>,
-        delivery: DeliveryOptions,
+        run: &Run<T, C>,
         options: SpoolOptions,
     ) -> Result<Self, SpoolError> {
         let (folder, any_destination) = (options.folder.clone(), options.any_destination);
-        let destination = destination(&**target);
+        let destination = run.destination();
         let store = StoreHandle::open(move || {
             let mut store = Store::open(&folder)?;
             store.set_destination(&destination, any_destination)?;
@@ -208,17 +199,11 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             (options.sync, options.full),
             totals,
         );
+        let delivery = &run.options;
         let end = delivery.cancellation.child_token();
         let patience = delivery.clone().for_producer().patience();
-        let of_delivery = delivery.without_giving_up().cancellation(end.clone());
-        let delivering = delivering::deliver::<T, C>(
-            Arc::clone(target),
-            conversion.clone(),
-            handlers.clone(),
-            store.clone(),
-            Arc::clone(&settlement),
-            of_delivery,
-        );
+        let of_delivery = delivery.clone().without_giving_up().cancellation(end.clone());
+        let delivering = delivering::deliver(run.with(of_delivery), store.clone(), Arc::clone(&settlement));
         let writer_requests = requests.clone();
         let ending = Ending {
             room: Arc::clone(&room),
@@ -250,7 +235,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
                 settlement,
                 options,
                 patience,
-                completion: Mutex::new(Completion::Running(running)),
+                completion: Completion::of(running),
+                has_warned: AtomicBool::new(false),
                 _ends_with_the_last: end.clone().drop_guard(),
                 end,
             }),
@@ -270,7 +256,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// a flattened struct.
     ///
     /// # Errors
-    /// When the spool has no room for as long as [`give_up_after`](DeliveryOptions::give_up_after) allows, 1 minute by default, when
+    /// When the spool has no room for as long as [`give_up_after`](crate::DeliveryOptions::give_up_after) allows, 1 minute by default, when
     /// the disk fails, when the folder was removed or is damaged, when the value cannot be serialized and read again, and when the spool
     /// is closed. The value is not acknowledged then.
     pub async fn enqueue(&self, value: &V) -> Result<(), SpoolError> {
@@ -338,7 +324,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     }
 
     /// Accepts no more entries, stops the delivery, and leaves what is not delivered in the folder, for the next spool. Calls in flight
-    /// have the [`grace`](DeliveryOptions::grace) period, so it returns within three of them and the time of one write.
+    /// have the [`grace`](crate::DeliveryOptions::grace) period, so it returns within three of them and the time of one write.
     ///
     /// To deliver what is left first, call [`flush`](Self::flush) or [`close_within`](Self::close_within). Closing again returns the
     /// same.
@@ -349,23 +335,16 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     pub async fn close(&self) -> Result<SpoolReport, SpoolError> {
         self.shared.room.close();
         self.shared.end.cancel();
-        let mut completion = self.shared.completion.lock().await;
-        let result = match &mut *completion {
-            Completion::Ended(result) => return result.clone(),
-            Completion::Running(running) => match running.await {
-                Err(ended) if ended.is_cancelled() && !is_underway() => {
-                    // This may be dropped while it waits, and closed again.
-                    *completion = Completion::Ended(Err(SpoolError::Closed));
-                    let _ = self.shared.store.close().await;
-                    Err(SpoolError::Closed)
-                }
-                ended => joined(ended).await,
-            },
-        };
+        let result = self.shared.completion.wait(Some(Err(SpoolError::Closed))).await;
         if let Err(error) = &result {
-            warn!(target: SPOOL, error = error.to_string(), "the spool could not be closed in order");
+            if matches!(error, SpoolError::Closed) {
+                // The writer, which closes the store, was dropped with its runtime.
+                let _ = self.shared.store.close().await;
+            }
+            if !self.shared.has_warned.swap(true, Relaxed) {
+                warn!(target: SPOOL, error = error.to_string(), "the spool could not be closed in order");
+            }
         }
-        *completion = Completion::Ended(result.clone());
         result
     }
 

@@ -8,12 +8,12 @@ use tracing::warn;
 
 use super::settlement::Settlement;
 use super::store::Refusal;
+use crate::contract::Identity;
 use crate::disposition::Disposition;
 use crate::engine::Confirms;
 use crate::events::SPOOL;
-use crate::handlers::Handling;
+use crate::handlers::ActiveHandlers;
 use crate::report::Undelivered;
-use crate::targets::Identity;
 
 /// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
 /// for good or code of the program has panicked with it twice. Otherwise it stays in the spool.
@@ -21,14 +21,12 @@ pub(super) struct Pending<V> {
     pub(super) number: u64,
     pub(super) spooled_at: i64,
     pub(super) settlement: Arc<Settlement>,
-    pub(super) handling: Option<Arc<Handling<V>>>,
+    pub(super) handling: Arc<ActiveHandlers<V>>,
 }
 
 impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
     fn resolve(self: Box<Self>, value: &V, disposition: Disposition) {
-        if let Some(handling) = &self.handling {
-            handling.resolve(value, self.number, &disposition);
-        }
+        self.handling.resolve(value, self.number, &disposition);
         self.settlement.settle(self.number..self.number + 1);
     }
 
@@ -50,11 +48,7 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
             } = *self;
             if undelivered.cause.is_permanent() {
                 let cause = undelivered.cause.to_string();
-                let left = match handling {
-                    Some(handling) => handling.hand_back(undelivered).await,
-                    None => Some(undelivered),
-                };
-                if left.is_none() {
+                if handling.hand_back(undelivered).await.is_none() {
                     settlement.handled(number);
                 } else {
                     settlement.refuse(Refusal { number, cause });

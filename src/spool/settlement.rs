@@ -15,10 +15,10 @@ use tokio::sync::{Notify, watch};
 use super::clock;
 use super::error::SpoolError;
 use super::store::Refusal;
+use crate::contract::{Doubts, Identity};
 use crate::moment::Moment;
 use crate::progress::Mark;
 use crate::sync::{Mutex, MutexGuard};
-use crate::targets::{Doubts, Identity};
 
 /// The removals of a window are written in so many parts, so that it need not be full before it moves.
 const PARTS: u64 = 4;

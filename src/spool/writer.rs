@@ -18,6 +18,7 @@ use super::room::{Place, Room};
 use super::settlement::{Settlement, Unwritten};
 use super::store::{Change, NewEntry, Store, Totals, cost};
 use crate::events::SPOOL;
+use crate::log_limit::LogLimit;
 use crate::shutdown::joined;
 use crate::time_limit::later;
 
@@ -36,9 +37,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long after a removal, or after others were given back, free pages are given back to the file system. Until then later entries
 /// may use them.
 const GIVEN_BACK_AFTER: Duration = Duration::from_secs(1);
-
-/// How long an error is not logged again.
-const QUIET: Duration = Duration::from_mins(1);
 
 /// What the writer is asked for.
 pub(super) enum Request {
@@ -77,7 +75,7 @@ pub(super) struct Writer {
     dropped: u64,
     /// Whether the last write has failed.
     is_failing: bool,
-    warned: Option<Instant>,
+    warnings: LogLimit,
 }
 
 /// Entries that are written together.
@@ -133,7 +131,7 @@ impl Writer {
             synced_until: 0,
             dropped: 0,
             is_failing: false,
-            warned: None,
+            warnings: LogLimit::default(),
         }
     }
 
@@ -317,7 +315,7 @@ impl Writer {
             Ok((dropped, totals)) => {
                 self.count(totals, 0);
                 self.dropped += dropped;
-                if dropped > 0 && self.may_warn() {
+                if dropped > 0 && self.warnings.permits() {
                     let dropped = self.dropped;
                     warn!(target: SPOOL, dropped, "the spool is full: its oldest entries were removed without being delivered");
                 }
@@ -386,18 +384,9 @@ impl Writer {
     }
 
     fn warn(&mut self, error: &SpoolError) {
-        if self.may_warn() {
+        if self.warnings.permits() {
             warn!(target: SPOOL, error = error.to_string(), "the spool could not be written");
         }
-    }
-
-    fn may_warn(&mut self) -> bool {
-        let now = Instant::now();
-        let is_quiet = self.warned.is_some_and(|warned| now - warned < QUIET);
-        if !is_quiet {
-            self.warned = Some(now);
-        }
-        !is_quiet
     }
 }
 

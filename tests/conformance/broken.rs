@@ -1,7 +1,7 @@
 //! The kit finds the bugs of a target.
 
 use aws_batch_delivery::InvalidEntry;
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict};
 
 use crate::conformance::{number, text};
@@ -48,15 +48,15 @@ struct Target {
 }
 
 impl Target {
-    fn verdict(&self, said: Said) -> Verdict {
+    fn verdict(&self, said: Statement) -> Verdict {
         let fault = Fault::new("said");
         match said {
-            Said::Accepted => Verdict::Accepted,
-            Said::Throttled if self.flaw == Flaw::Loses => Verdict::Accepted,
-            Said::Throttled => Verdict::Rejected(Rejection::Throttled, fault),
-            Said::Refused if self.flaw == Flaw::NeverGivesUp => Verdict::Rejected(Rejection::Transient, fault),
-            Said::Refused => Verdict::Refused(fault),
-            Said::ConditionFailed => Verdict::ConditionFailed,
+            Statement::Accepted => Verdict::Accepted,
+            Statement::Throttled if self.flaw == Flaw::Loses => Verdict::Accepted,
+            Statement::Throttled => Verdict::Rejected(Rejection::Throttled, fault),
+            Statement::Refused if self.flaw == Flaw::NeverGivesUp => Verdict::Rejected(Rejection::Transient, fault),
+            Statement::Refused => Verdict::Refused(fault),
+            Statement::ConditionFailed => Verdict::ConditionFailed,
             _ if self.flaw.hides_doubt() => Verdict::Rejected(Rejection::Transient, fault),
             _ => Verdict::Rejected(Rejection::Transient, fault.ambiguous()),
         }
@@ -93,7 +93,7 @@ impl BatchTarget for Target {
                 if self.flaw == Flaw::SendsTwice {
                     said.remove(0);
                 }
-                let rejected = said.iter().find(|said| **said != Said::Accepted);
+                let rejected = said.iter().find(|said| **said != Statement::Accepted);
                 match rejected {
                     Some(rejected) if self.flaw == Flaw::SendsAllAgain => Answer::Whole(self.verdict(*rejected)),
                     _ => Answer::Each(said.into_iter().map(|said| self.verdict(said)).collect()),
@@ -123,11 +123,16 @@ impl Fixture for Flaw {
         number(text)
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         match self {
-            Self::ForgetsDoubt => &[Said::Accepted, Said::Failed, Said::ConditionFailed],
-            Self::HidesDoubtOfCalls => &[Said::Accepted, Said::Throttled, Said::Failed],
-            _ => &[Said::Accepted, Said::Throttled, Said::Failed, Said::Refused],
+            Self::ForgetsDoubt => &[Statement::Accepted, Statement::Failed, Statement::ConditionFailed],
+            Self::HidesDoubtOfCalls => &[Statement::Accepted, Statement::Throttled, Statement::Failed],
+            _ => &[
+                Statement::Accepted,
+                Statement::Throttled,
+                Statement::Failed,
+                Statement::Refused,
+            ],
         }
     }
 
@@ -154,7 +159,7 @@ impl Fixture for Limited {
         number(text)
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         Flaw::None.entry_replies()
     }
 }

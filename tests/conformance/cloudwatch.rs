@@ -1,6 +1,6 @@
 //! CloudWatch: metrics to a namespace, in CBOR.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::cloudwatch::{CloudWatchMetrics, MAX_DIMENSIONS};
 use aws_sdk_cloudwatch::Client;
@@ -19,11 +19,11 @@ const DIMENSION: usize = 1_250;
 
 fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + Sync + 'static) -> Client {
     let wire = Wire::of_bytes(move |request| match answer(&numbers(request)) {
-        Reply::Each { said, .. } if said.iter().all(|said| *said == Said::Accepted) => identified(200, ""),
+        Reply::Each { said, .. } if said.iter().all(|said| *said == Statement::Accepted) => identified(200, ""),
         // CloudWatch takes a call as a whole or not at all.
-        Reply::Each { .. } | Reply::Whole(Said::Throttled) => error(400, throttled),
-        Reply::Whole(Said::Failed) => error(500, "InternalServiceFault"),
-        Reply::Whole(Said::Refused) => error(400, "InvalidParameterValueException"),
+        Reply::Each { .. } | Reply::Whole(Statement::Throttled) => error(400, throttled),
+        Reply::Whole(Statement::Failed) => error(500, "InternalServiceFault"),
+        Reply::Whole(Statement::Refused) => error(400, "InvalidParameterValueException"),
         Reply::Whole(_) => identified(200, UNREADABLE),
     });
     let config = config!(aws_sdk_cloudwatch, wire).to_builder();
@@ -83,8 +83,8 @@ impl Fixture for Metrics {
         number(metric.metric_name().unwrap())
     }
 
-    fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted]
+    fn entry_replies(&self) -> &[Statement] {
+        &[Statement::Accepted]
     }
 }
 

@@ -1,6 +1,6 @@
 //! CloudWatch Logs: events to a log stream.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::cloudwatch_logs::LogStream;
 use aws_sdk_cloudwatchlogs::Client;
@@ -20,9 +20,9 @@ fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + S
         let message = |event: &serde_json::Value| number(event["message"].as_str().expect("an event has a message"));
         let numbers: Vec<usize> = events.iter().map(message).collect();
         let (status, body) = match answer(&numbers) {
-            Reply::Each { said, .. } if said.iter().all(|said| *said == Said::Accepted) => (200, "{}".to_owned()),
+            Reply::Each { said, .. } if said.iter().all(|said| *said == Statement::Accepted) => (200, "{}".to_owned()),
             // A single event is only rejected for its time: without capacity, the call is throttled.
-            Reply::Each { .. } => of_the_call(Said::Throttled, throttled, ""),
+            Reply::Each { .. } => of_the_call(Statement::Throttled, throttled, ""),
             Reply::Whole(said) => of_the_call(said, throttled, "InvalidParameterException"),
         };
         identified(status, body)
@@ -59,8 +59,8 @@ impl Fixture for Events {
         number(event.message())
     }
 
-    fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted]
+    fn entry_replies(&self) -> &[Statement] {
+        &[Statement::Accepted]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::dynamo::{
     DynamoReads, DynamoTable, DynamoTransactions, DynamoWrites, ItemWrite, KeyRead, Transaction,
@@ -34,7 +34,7 @@ fn writing_client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + 
             .collect();
         match answer(&numbers) {
             Reply::Each { said, strangers } => {
-                let is_left = |(_, said): &(&Value, Said)| *said != Said::Accepted;
+                let is_left = |(_, said): &(&Value, Statement)| *said != Statement::Accepted;
                 let left = writes.iter().zip(said).filter(is_left).map(|(write, _)| write.clone());
                 let stranger = json!({"PutRequest": {"Item": {"id": {"N": "-1"}}}});
                 let left: Vec<Value> = left.chain(std::iter::repeat_n(stranger, strangers)).collect();
@@ -76,8 +76,8 @@ impl Fixture for Writes {
         item["id"].as_n().unwrap().parse().unwrap()
     }
 
-    fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted, Said::Throttled]
+    fn entry_replies(&self) -> &[Statement] {
+        &[Statement::Accepted, Statement::Throttled]
     }
 
     fn answers_for_unsent_entries(&self) -> bool {
@@ -94,7 +94,10 @@ fn reading_client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + 
         match answer(&numbers) {
             Reply::Each { said, strangers } => {
                 let told = keys.iter().zip(&said);
-                let of = |read: bool| told.clone().filter(move |(_, said)| (**said == Said::Accepted) == read);
+                let of = |read: bool| {
+                    told.clone()
+                        .filter(move |(_, said)| (**said == Statement::Accepted) == read)
+                };
                 let stranger = json!({"id": {"N": "-1"}});
                 let items = of(true).map(|(key, _)| key.clone());
                 let items: Vec<Value> = items.chain(std::iter::repeat_n(stranger, strangers)).collect();
@@ -142,8 +145,8 @@ impl Fixture for Reads {
         read.key()["id"].as_n().unwrap().parse().unwrap()
     }
 
-    fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted, Said::Throttled]
+    fn entry_replies(&self) -> &[Statement] {
+        &[Statement::Accepted, Statement::Throttled]
     }
 
     fn answers_for_unsent_entries(&self) -> bool {
@@ -164,8 +167,8 @@ fn single_client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + S
             Reply::Whole(said) => said,
         };
         match said {
-            Said::Accepted => (200, "{}".to_owned()),
-            Said::ConditionFailed => {
+            Statement::Accepted => (200, "{}".to_owned()),
+            Statement::ConditionFailed => {
                 let stands = json!({"id": {"N": id}, "text": {"S": "of another writer"}});
                 let failed = json!({"__type": "com.amazonaws#ConditionalCheckFailedException", "Item": stands});
                 (400, failed.to_string())
@@ -196,8 +199,8 @@ impl Fixture for ItemWrites {
         write.attributes().unwrap()["id"].as_n().unwrap().parse().unwrap()
     }
 
-    fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted, Said::Throttled, Said::ConditionFailed]
+    fn entry_replies(&self) -> &[Statement] {
+        &[Statement::Accepted, Statement::Throttled, Statement::ConditionFailed]
     }
 }
 
@@ -230,8 +233,8 @@ impl Fixture for Transactions {
         put.item()["id"].as_n().unwrap().parse().unwrap()
     }
 
-    fn entry_replies(&self) -> &[Said] {
-        &[Said::Accepted, Said::Throttled]
+    fn entry_replies(&self) -> &[Statement] {
+        &[Statement::Accepted, Statement::Throttled]
     }
 }
 

@@ -1,6 +1,6 @@
 //! EventBridge: events to a bus.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::eventbridge::EventBus;
 use aws_sdk_eventbridge::Client;
@@ -55,14 +55,14 @@ impl Fixture for Events {
         number(entry.detail().unwrap())
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         &[
-            Said::Accepted,
-            Said::Throttled,
-            Said::Failed,
-            Said::Refused,
-            Said::Unknown,
-            Said::Nothing,
+            Statement::Accepted,
+            Statement::Throttled,
+            Statement::Failed,
+            Statement::Refused,
+            Statement::Unknown,
+            Statement::Nothing,
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Firehose: records to a delivery stream.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::firehose::FirehoseStream;
 use aws_sdk_firehose::Client;
@@ -62,13 +62,13 @@ impl Fixture for Records {
         number(std::str::from_utf8(entry.data().as_ref()).unwrap())
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         &[
-            Said::Accepted,
-            Said::Throttled,
-            Said::Failed,
-            Said::Unknown,
-            Said::Nothing,
+            Statement::Accepted,
+            Statement::Throttled,
+            Statement::Failed,
+            Statement::Unknown,
+            Statement::Nothing,
         ]
     }
 

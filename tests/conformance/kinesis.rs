@@ -1,6 +1,6 @@
 //! Kinesis: records to a stream.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::kinesis::KinesisStream;
 use aws_sdk_kinesis::Client;
@@ -58,13 +58,13 @@ impl Fixture for Records {
         number(entry.partition_key().unwrap())
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         &[
-            Said::Accepted,
-            Said::Throttled,
-            Said::Failed,
-            Said::Unknown,
-            Said::Nothing,
+            Statement::Accepted,
+            Statement::Throttled,
+            Statement::Failed,
+            Statement::Unknown,
+            Statement::Nothing,
         ]
     }
 

@@ -1,6 +1,6 @@
 //! S3: deletions of objects, in XML.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::s3::S3Deletions;
 use aws_sdk_s3::Client;
@@ -28,9 +28,9 @@ fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + S
         let numbers: Vec<usize> = names.iter().map(key).collect();
         match answer(&numbers) {
             Reply::Each { said, strangers } => of_each(&names, &said, strangers, throttled, is_quiet),
-            Reply::Whole(Said::Throttled) => error(503, throttled),
-            Reply::Whole(Said::Failed) => error(500, "InternalError"),
-            Reply::Whole(Said::Refused) => error(400, "MalformedXML"),
+            Reply::Whole(Statement::Throttled) => error(503, throttled),
+            Reply::Whole(Statement::Failed) => error(500, "InternalError"),
+            Reply::Whole(Statement::Refused) => error(400, "MalformedXML"),
             Reply::Whole(_) => (200, "<html>".to_owned()),
         }
     });
@@ -41,16 +41,16 @@ fn error(status: u16, code: &str) -> Response {
     (status, format!("<Error><Code>{code}</Code></Error>"))
 }
 
-fn of_each(names: &[&str], said: &[Said], strangers: usize, throttled: &str, is_quiet: bool) -> Response {
+fn of_each(names: &[&str], said: &[Statement], strangers: usize, throttled: &str, is_quiet: bool) -> Response {
     let strange = "<Deleted><Key>never sent</Key></Deleted>".repeat(strangers);
-    let told = |(name, said): (&&str, &Said)| {
+    let told = |(name, said): (&&str, &Statement)| {
         let code = match said {
-            Said::Accepted if is_quiet => return None,
-            Said::Accepted => return Some(format!("<Deleted>{name}</Deleted>")),
-            Said::Throttled => throttled,
-            Said::Failed => "InternalError",
-            Said::Refused => "AccessDenied",
-            Said::Unknown => "NeverHeardOf",
+            Statement::Accepted if is_quiet => return None,
+            Statement::Accepted => return Some(format!("<Deleted>{name}</Deleted>")),
+            Statement::Throttled => throttled,
+            Statement::Failed => "InternalError",
+            Statement::Refused => "AccessDenied",
+            Statement::Unknown => "NeverHeardOf",
             _ => return None,
         };
         Some(format!("<Error>{name}<Code>{code}</Code></Error>"))
@@ -83,14 +83,14 @@ impl Fixture for Deletions {
         number(object.key())
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         let all = &[
-            Said::Throttled,
-            Said::Failed,
-            Said::Refused,
-            Said::Unknown,
-            Said::Accepted,
-            Said::Nothing,
+            Statement::Throttled,
+            Statement::Failed,
+            Statement::Refused,
+            Statement::Unknown,
+            Statement::Accepted,
+            Statement::Nothing,
         ];
         // In quiet mode to say nothing is to accept.
         if self.is_quiet { &all[..5] } else { all }

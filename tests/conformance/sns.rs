@@ -1,6 +1,6 @@
 //! SNS: messages to a topic, in the Query protocol.
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::sns::{MAX_BATCH_BYTES, MAX_MESSAGES, SnsTopic};
 use aws_sdk_sns::Client;
@@ -22,9 +22,9 @@ fn client(throttled: &'static str, answer: impl Fn(&[usize]) -> Reply + Send + S
         let numbers: Vec<usize> = request.split('&').filter_map(member).collect();
         match answer(&numbers) {
             Reply::Each { said, strangers } => of_each(&said, strangers, throttled),
-            Reply::Whole(Said::Throttled) => error(if throttled == "Throttled" { 429 } else { 400 }, throttled),
-            Reply::Whole(Said::Failed) => error(500, "InternalError"),
-            Reply::Whole(Said::Refused) => error(400, "InvalidParameter"),
+            Reply::Whole(Statement::Throttled) => error(if throttled == "Throttled" { 429 } else { 400 }, throttled),
+            Reply::Whole(Statement::Failed) => error(500, "InternalError"),
+            Reply::Whole(Statement::Refused) => error(400, "InvalidParameter"),
             Reply::Whole(_) => (200, "{".to_owned()),
         }
     });
@@ -36,20 +36,20 @@ fn error(status: u16, code: &str) -> Response {
     (status, body)
 }
 
-fn of_each(said: &[Said], strangers: usize, throttled: &str) -> Response {
+fn of_each(said: &[Statement], strangers: usize, throttled: &str) -> Response {
     let accepted = |id: usize| format!("<member><Id>{id}</Id><MessageId>m</MessageId></member>");
     let mut successful: String = (0..strangers).map(|stranger| accepted(90 + stranger)).collect();
     let mut failed = String::new();
     for (id, said) in said.iter().enumerate() {
         let (code, sender_fault) = match said {
-            Said::Accepted => {
+            Statement::Accepted => {
                 successful += &accepted(id);
                 continue;
             }
-            Said::Throttled => (throttled, true),
-            Said::Failed => ("InternalError", false),
-            Said::Refused => ("ParameterValueInvalid", true),
-            Said::Unknown => ("NeverHeardOf", false),
+            Statement::Throttled => (throttled, true),
+            Statement::Failed => ("InternalError", false),
+            Statement::Refused => ("ParameterValueInvalid", true),
+            Statement::Unknown => ("NeverHeardOf", false),
             _ => continue,
         };
         failed.extend([format!(
@@ -84,14 +84,14 @@ impl Fixture for Messages {
         number(message.message())
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         &[
-            Said::Accepted,
-            Said::Throttled,
-            Said::Failed,
-            Said::Refused,
-            Said::Unknown,
-            Said::Nothing,
+            Statement::Accepted,
+            Statement::Throttled,
+            Statement::Failed,
+            Statement::Refused,
+            Statement::Unknown,
+            Statement::Nothing,
         ]
     }
 

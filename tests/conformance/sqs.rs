@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_delivery::conformance::{Fixture, Reply, Said, Service, check};
+use aws_batch_delivery::conformance::{Fixture, Reply, Service, Statement, check};
 use aws_batch_delivery::targets::Limits;
 use aws_batch_delivery::targets::sqs::{SqsDeletions, SqsQueue, SqsVisibility, VisibilityChange};
 use aws_sdk_sqs::Client;
@@ -15,13 +15,13 @@ use crate::conformance::{cases, number, text};
 
 const URL: &str = "https://sqs.eu-central-1.amazonaws.com/1/orders";
 
-const SAID: &[Said] = &[
-    Said::Accepted,
-    Said::Throttled,
-    Said::Failed,
-    Said::Refused,
-    Said::Unknown,
-    Said::Nothing,
+const SAID: &[Statement] = &[
+    Statement::Accepted,
+    Statement::Throttled,
+    Statement::Failed,
+    Statement::Refused,
+    Statement::Unknown,
+    Statement::Nothing,
 ];
 
 /// A client whose entries have their numbers in the member with this name, and that gets this code for a throttle.
@@ -42,7 +42,7 @@ fn client(
     Client::from_conf(config!(aws_sdk_sqs, wire))
 }
 
-fn of_each(entries: &[Value], said: &[Said], strangers: usize, throttled: &str) -> Response {
+fn of_each(entries: &[Value], said: &[Statement], strangers: usize, throttled: &str) -> Response {
     let mut successful = vec![json!({"Id": "99", "MessageId": "m", "MD5OfMessageBody": "d"}); strangers];
     let mut failed = Vec::new();
     for (entry, said) in entries.iter().zip(said) {
@@ -50,13 +50,13 @@ fn of_each(entries: &[Value], said: &[Said], strangers: usize, throttled: &str) 
             failed.push(json!({"Id": entry["Id"], "Code": code, "SenderFault": sender_fault}));
         };
         match said {
-            Said::Accepted => {
+            Statement::Accepted => {
                 successful.push(json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "d"}));
             }
-            Said::Throttled => fail(throttled, true),
-            Said::Failed => fail("InternalError", false),
-            Said::Refused => fail("ReceiptHandleIsInvalid", true),
-            Said::Unknown => fail("NeverHeardOf", false),
+            Statement::Throttled => fail(throttled, true),
+            Statement::Failed => fail("InternalError", false),
+            Statement::Refused => fail("ReceiptHandleIsInvalid", true),
+            Statement::Unknown => fail("NeverHeardOf", false),
             _ => {}
         }
     }
@@ -87,7 +87,7 @@ impl Fixture for Messages {
         number(message.message_body())
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         SAID
     }
 
@@ -115,7 +115,7 @@ impl Fixture for Deletions {
         number(handle)
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         SAID
     }
 
@@ -143,7 +143,7 @@ impl Fixture for Visibility {
         number(&change.receipt_handle)
     }
 
-    fn entry_replies(&self) -> &[Said] {
+    fn entry_replies(&self) -> &[Statement] {
         SAID
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use aws_batch_delivery::Delivery;
-use aws_batch_delivery::conformance::{Fixture, Reply, Said};
+use aws_batch_delivery::conformance::{Fixture, Reply, Statement};
 use aws_batch_delivery::targets::Limits;
 use tokio::time::Instant;
 
@@ -37,9 +37,15 @@ impl Bucket {
         let taken = if is_throttled { 0 } else { fitting };
         *level = (tokens - float(taken), now);
         if is_throttled {
-            return Reply::Whole(Said::Throttled);
+            return Reply::Whole(Statement::Throttled);
         }
-        let said = |place| if place < taken { Said::Accepted } else { Said::Throttled };
+        let said = |place| {
+            if place < taken {
+                Statement::Accepted
+            } else {
+                Statement::Throttled
+            }
+        };
         Reply::Each {
             said: (0..numbers.len()).map(said).collect(),
             strangers: 0,

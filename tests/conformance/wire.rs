@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_batch_delivery::conformance::Said;
+use aws_batch_delivery::conformance::Statement;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -104,27 +104,27 @@ macro_rules! config {
 pub(crate) use config;
 
 /// The answer of a JSON service for a whole call, with its own codes for a throttle and for an invalid call.
-pub(crate) fn of_the_call(said: Said, throttled: &str, refused: &str) -> Response {
+pub(crate) fn of_the_call(said: Statement, throttled: &str, refused: &str) -> Response {
     let error = |status, code: &str| (status, json!({"__type": format!("com.amazonaws#{code}")}).to_string());
     match said {
         // Firehose has a throttle with the status of an outage.
-        Said::Throttled if throttled.starts_with("ServiceUnavailable") => error(503, throttled),
-        Said::Throttled => error(400, throttled),
-        Said::Failed => error(500, "InternalFailure"),
-        Said::Refused => error(400, refused),
+        Statement::Throttled if throttled.starts_with("ServiceUnavailable") => error(503, throttled),
+        Statement::Throttled => error(400, throttled),
+        Statement::Failed => error(500, "InternalFailure"),
+        Statement::Refused => error(400, refused),
         _ => (200, UNREADABLE.to_owned()),
     }
 }
 
 /// The answers for each entry by its place: `accepted`, or an error code. If an entry is left out, the list is too short.
 #[cfg(any(feature = "kinesis", feature = "firehose", feature = "eventbridge"))]
-pub(crate) fn by_place(said: &[Said], strangers: usize, accepted: &Value, throttled: &str) -> Vec<Value> {
-    let told = |said: &Said| match said {
-        Said::Accepted => Some(accepted.clone()),
-        Said::Throttled => Some(json!({"ErrorCode": throttled, "ErrorMessage": "slow"})),
-        Said::Failed => Some(json!({"ErrorCode": "InternalFailure", "ErrorMessage": "failed"})),
-        Said::Refused => Some(json!({"ErrorCode": "MalformedDetail", "ErrorMessage": "refused"})),
-        Said::Unknown => Some(json!({"ErrorCode": "NeverHeardOf", "ErrorMessage": "unknown"})),
+pub(crate) fn by_place(said: &[Statement], strangers: usize, accepted: &Value, throttled: &str) -> Vec<Value> {
+    let told = |said: &Statement| match said {
+        Statement::Accepted => Some(accepted.clone()),
+        Statement::Throttled => Some(json!({"ErrorCode": throttled, "ErrorMessage": "slow"})),
+        Statement::Failed => Some(json!({"ErrorCode": "InternalFailure", "ErrorMessage": "failed"})),
+        Statement::Refused => Some(json!({"ErrorCode": "MalformedDetail", "ErrorMessage": "refused"})),
+        Statement::Unknown => Some(json!({"ErrorCode": "NeverHeardOf", "ErrorMessage": "unknown"})),
         _ => None,
     };
     let strangers = std::iter::repeat_n(accepted.clone(), strangers);

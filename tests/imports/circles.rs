@@ -15,6 +15,26 @@ pub(crate) fn graph(modules: &Modules) -> Graph {
     modules.iter().map(edges).collect()
 }
 
+/// Which folder or file imports from which one beside it in the same folder, however deep inside of it.
+pub(crate) fn folders(modules: &Graph) -> Graph {
+    let mut folders = Graph::new();
+    let imports = modules.iter();
+    for (module, origin) in imports.flat_map(|(module, origins)| origins.iter().map(move |origin| (module, origin))) {
+        if let Some((from, to)) = beside(module, origin) {
+            folders.entry(from).or_default().insert(to);
+        }
+    }
+    folders
+}
+
+/// The two that lie beside each other in the innermost folder that has both modules; `None` if that is one of the modules.
+fn beside(module: &str, origin: &str) -> Option<(String, String)> {
+    let (own, other): (Vec<_>, Vec<_>) = (module.split("::").collect(), origin.split("::").collect());
+    let shared = own.iter().zip(&other).take_while(|(own, other)| own == other).count();
+    let place = |path: &[&str]| path.get(..=shared).map(|path| path.join("::"));
+    Some((place(&own)?, place(&other)?))
+}
+
 /// The module in which an item is defined, wherever it is re-exported.
 fn origin(modules: &Modules, import: &str) -> Option<String> {
     let mut path = import;

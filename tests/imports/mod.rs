@@ -6,7 +6,7 @@ mod source;
 use std::fs;
 use std::path::Path;
 
-use circles::{circle, graph};
+use circles::{circle, folders, graph};
 use source::modules;
 
 /// A forbidden import that exists nevertheless: the module, the path, and the reason.
@@ -54,16 +54,17 @@ fn is_below(import: &str, path: &str) -> bool {
 
 #[test]
 fn the_engine_knows_neither_aws_nor_those_that_use_it() {
-    let modules = modules();
-    let targets = modules.keys().filter(|path| path.starts_with("crate::targets::"));
-    let users = [
+    let others = [
         "aws_",
+        "crate::aws",
         "crate::delivery",
         "crate::handlers",
         "crate::producer",
+        "crate::run",
+        "crate::services",
         "crate::spool",
+        "crate::targets",
     ];
-    let others: Vec<&str> = targets.map(String::as_str).chain(users).collect();
     assert_imports_none("crate::engine", &others, &[]);
 }
 
@@ -103,7 +104,24 @@ fn the_pace_is_below_the_engine_and_all_that_use_it() {
 }
 
 #[test]
-fn targets_know_neither_retries_nor_the_pace() {
+fn the_contract_of_a_target_is_below_the_engine_and_the_services() {
+    let above = [
+        "aws_",
+        "crate::aws",
+        "crate::backoff",
+        "crate::delivery",
+        "crate::engine",
+        "crate::options",
+        "crate::pace",
+        "crate::producer",
+        "crate::services",
+        "crate::spool",
+    ];
+    assert_imports_none("crate::contract", &above, &[]);
+}
+
+#[test]
+fn services_know_neither_retries_nor_the_pace() {
     let callers = [
         "crate::backoff",
         "crate::delivery",
@@ -113,7 +131,19 @@ fn targets_know_neither_retries_nor_the_pace() {
         "crate::producer",
         "crate::spool",
     ];
-    assert_imports_none("crate::targets", &callers, &[]);
+    assert_imports_none("crate::services", &callers, &[]);
+    assert_imports_none("crate::aws", &[&callers[..], &["crate::services"]].concat(), &[]);
+}
+
+/// It is the public path of the contract and of the services.
+#[test]
+fn nothing_imports_the_targets_as_users_see_them() {
+    let exceptions = [(
+        "crate::pace::strategy",
+        "crate::targets::Fault",
+        "it is the fault of a call",
+    )];
+    assert_imports_none("crate", &["crate::targets"], &exceptions);
 }
 
 #[test]
@@ -124,7 +154,9 @@ fn strategies_do_no_io_and_have_no_clock() {
         "crate::engine",
         "crate::options",
         "crate::producer",
-        "crate::targets",
+        "crate::aws",
+        "crate::contract",
+        "crate::services",
         "std::fs",
         "std::net",
         "std::thread",
@@ -141,18 +173,39 @@ fn strategies_do_no_io_and_have_no_clock() {
 }
 
 #[test]
-fn options_and_reports_are_below_the_engine_and_the_targets() {
+fn options_and_reports_are_below_the_engine_and_the_contract() {
     let above = [
+        "crate::aws",
+        "crate::contract",
         "crate::delivery",
         "crate::engine",
         "crate::handlers",
         "crate::producer",
+        "crate::services",
         "crate::spool",
-        "crate::targets",
     ];
     assert_imports_none("crate::options", &above, &[]);
     assert_imports_none("crate::progress", &above, &[]);
     assert_imports_none("crate::report", &above, &[]);
+}
+
+/// From the bottom. Their users are the inputs, `sources`, and the kit for targets, `conformance`.
+#[test]
+fn a_delivery_and_its_handles_are_ways_to_make_a_run() {
+    let users = ["crate::delivery", "crate::producer", "crate::sources", "crate::spool"];
+    assert_imports_none("crate::handlers", &[&users[..], &["crate::run"]].concat(), &[]);
+    assert_imports_none("crate::run", &users, &[]);
+    assert_imports_none(
+        "crate::producer",
+        &["crate::delivery", "crate::sources", "crate::spool"],
+        &[],
+    );
+    assert_imports_none(
+        "crate::spool",
+        &["crate::delivery", "crate::producer", "crate::sources"],
+        &[],
+    );
+    assert_imports_none("crate::delivery", &["crate::sources"], &[]);
 }
 
 #[test]
@@ -198,17 +251,27 @@ fn no_module_imports_itself_by_way_of_others() {
 }
 
 #[test]
+fn no_folder_imports_itself_by_way_of_others() {
+    if let Some(circle) = circle(&folders(&graph(&modules()))) {
+        panic!("{}", circle.join(" → "));
+    }
+}
+
+#[test]
 fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
         ("crate::engine::order", "crate::engine::entry::Chunk"),
-        ("crate::targets::dynamo::table", "crate::targets::dynamo::calls::Calls"),
         (
-            "crate::targets::sqs::offload::attempt",
-            "crate::targets::sqs::offload::mark",
+            "crate::services::dynamo::table",
+            "crate::services::dynamo::calls::Calls",
         ),
-        ("crate::delivery::values", "crate::guarded::destination"),
-        ("crate::delivery::contents", "crate::engine::deliver"),
+        (
+            "crate::services::sqs::offload::attempt",
+            "crate::services::sqs::offload::mark",
+        ),
+        ("crate::run::values", "crate::guarded::destination"),
+        ("crate::run::contents", "crate::engine::deliver"),
         ("crate::producer::epoch", "std::sync::Arc"),
     ] {
         let imports = &modules[module].imports;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A module: its place in the crate, and the names of other modules and crates in it.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
-    /// Full paths, such as `crate::targets::Fault` or `tokio::time::sleep`.
+    /// Full paths, such as `crate::contract::Fault` or `tokio::time::sleep`.
     pub(crate) imports: BTreeSet<String>,
     /// Names that it re-exports from modules below it, and their origin.
     pub(crate) passed_on: BTreeMap<String, String>,

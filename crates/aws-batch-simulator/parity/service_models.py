@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-LIBRARY = "src/targets/"
+LIBRARY = "src/services/"
 SIMULATOR = "crates/aws-batch-simulator/src/"
 
 # The file and the constant, and the shape of the model whose largest length or value it is.
@@ -138,7 +138,7 @@ def main():
         if ours != theirs:
             problems.append(f"{path}: {name} is {sorted(ours)}, {shape} of {service} is {sorted(theirs)}")
 
-    known = strings((ROOT / LIBRARY / "classify/codes.rs").read_text().split("pub(super) const MEANINGS")[0])
+    known = strings((ROOT / "src/aws/classify/codes.rs").read_text().split("pub(super) const MEANINGS")[0])
     checked, explained, unnamed = 0, 0, set()
     for service, calls in CALLS.items():
         for call in calls:
@@ -153,7 +153,7 @@ def main():
                 if code in ELSEWHERE:
                     explained += 1
                 else:
-                    unnamed.add(f"{call} of {service} may fail with {code}, which src/targets/classify/codes.rs does not name")
+                    unnamed.add(f"{call} of {service} may fail with {code}, which src/aws/classify/codes.rs does not name")
     problems += sorted(unnamed)
     print(f"{len(LIMITS)} limits, {len(ENUMS)} enums and {checked} errors of calls compared")
     print(f"{explained} errors are not named for a reason, {len(problems)} differences without one")

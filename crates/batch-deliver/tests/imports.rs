@@ -5,7 +5,7 @@ mod circles;
 #[path = "../../../tests/imports/source.rs"]
 mod source;
 
-use circles::{circle, graph};
+use circles::{circle, folders, graph};
 use source::modules;
 
 /// The files and folders of the crate, each of which imports only those before it.
@@ -74,6 +74,13 @@ fn only_the_commands_know_the_command_line() {
 fn only_the_sinks_and_the_source_of_tables_call_the_library() {
     let found = imports_outside_of(&["connection", "console", "sink", "source"], &["aws_batch_"]);
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn no_folder_imports_itself_by_way_of_others() {
+    if let Some(circle) = circle(&folders(&graph(&modules()))) {
+        panic!("{}", circle.join(" → "));
+    }
 }
 
 #[test]

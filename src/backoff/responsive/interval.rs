@@ -1,9 +1,13 @@
-//! The interval of the published algorithm, after each call of each worker. It has no clock and no lock.
+//! The interval: it becomes longer with each failure, and shorter with enough successes. It has no clock and no lock.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::events::{Event, Events};
 use super::rules::Rules;
-use crate::backoff::Outcome;
+use crate::backoff::{Admission, Outcome, Waiter};
+
+/// Delays of timers, which have a precision of a millisecond, are compensated within this time.
+const MADE_UP: Duration = Duration::from_millis(2);
 
 /// Counters of a [`Responsive`](super::Responsive) interval since it was created. A reset does not clear them.
 ///
@@ -26,7 +30,7 @@ pub struct ResponsiveMetrics {
 
 impl ResponsiveMetrics {
     /// Counts an answer and the interval that follows it.
-    pub(super) fn observe(&mut self, interval: Duration) {
+    fn observe(&mut self, interval: Duration) {
         self.invocations = self.invocations.saturating_add(1);
         if !interval.is_zero() {
             self.sleeps = self.sleeps.saturating_add(1);
@@ -35,15 +39,35 @@ impl ResponsiveMetrics {
     }
 }
 
-/// The current interval, and the counts that led to it.
-#[derive(Debug, Default)]
+/// The current interval, and when the next call may leave.
+#[derive(Debug)]
 pub(super) struct Interval {
     current: Duration,
-    successes: u32,
+    next: Option<Instant>,
+    events: Events,
     metrics: ResponsiveMetrics,
 }
 
 impl Interval {
+    fn with(events: Events) -> Self {
+        Self {
+            current: Duration::ZERO,
+            next: None,
+            events,
+            metrics: ResponsiveMetrics::default(),
+        }
+    }
+
+    /// Between the calls of all workers together.
+    pub(super) fn shared() -> Self {
+        Self::with(Events::of_windows())
+    }
+
+    /// After each call of each worker.
+    pub(super) fn published() -> Self {
+        Self::with(Events::of_calls())
+    }
+
     pub(super) fn current(&self) -> Duration {
         self.current
     }
@@ -52,12 +76,39 @@ impl Interval {
         self.metrics
     }
 
-    /// Applies the result of a call, and the sleep that follows the call.
+    /// How long a worker waits after one of its calls.
+    pub(super) fn cooldown(&self) -> Duration {
+        if self.events.are_of_calls() {
+            self.current
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    pub(super) fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
+        match self.next {
+            Some(next) if next > now => Admission::WaitUntil(next),
+            _ => Admission::Go(waiter.entries),
+        }
+    }
+
+    pub(super) fn depart(&mut self, now: Instant) {
+        if self.events.are_of_calls() {
+            return;
+        }
+        let from = match self.next {
+            Some(next) if now.saturating_duration_since(next) <= MADE_UP => next,
+            _ => now,
+        };
+        self.next = from.checked_add(self.current);
+    }
+
+    /// Applies the answer to a call.
     pub(super) fn observe(&mut self, outcome: &Outcome, rules: &Rules) {
-        if is_failure(outcome) {
-            self.raise(rules);
-        } else if outcome.accepted > 0 {
-            self.succeed(rules);
+        match self.events.observe(outcome, self.current.is_zero(), rules.threshold) {
+            Some(Event::Failure) => self.raise(rules),
+            Some(Event::Success { steps }) => self.lower(steps, rules),
+            None => {}
         }
         self.metrics.observe(self.current);
     }
@@ -65,7 +116,8 @@ impl Interval {
     /// Resets to no interval.
     pub(super) fn reset(&mut self) {
         self.current = Duration::ZERO;
-        self.successes = 0;
+        self.next = None;
+        self.events.reset();
     }
 
     fn raise(&mut self, rules: &Rules) {
@@ -77,25 +129,11 @@ impl Interval {
         self.metrics.times_up = self.metrics.times_up.saturating_add(1);
     }
 
-    fn succeed(&mut self, rules: &Rules) {
-        if self.current.is_zero() {
-            return;
-        }
-        self.successes += 1;
-        if self.successes < rules.threshold {
-            return;
-        }
-        self.successes = 0;
-        let next = rules.shorter(self.current);
+    fn lower(&mut self, steps: i32, rules: &Rules) {
+        let next = rules.shorter(self.current, steps);
         self.current = if next < rules.initial { Duration::ZERO } else { next };
         self.metrics.times_down = self.metrics.times_down.saturating_add(1);
     }
-}
-
-/// Something was throttled, or nothing was accepted. A call of which a part failed for another reason than the pace is no
-/// failure, because a slower pace would not have helped. Nor is a call that could not be made.
-fn is_failure(outcome: &Outcome) -> bool {
-    outcome.throttled > 0 || (outcome.failed > outcome.unsent && outcome.accepted == 0)
 }
 
 #[cfg(test)]
@@ -122,7 +160,7 @@ mod tests {
 
     /// The interval after each of the calls, in milliseconds.
     fn intervals(rules: &Rules, calls: impl IntoIterator<Item = Outcome>) -> Vec<u128> {
-        let mut interval = Interval::default();
+        let mut interval = Interval::published();
         calls
             .into_iter()
             .map(|outcome| {
@@ -170,7 +208,7 @@ mod tests {
     #[test]
     fn a_call_of_refused_entries_alone_counts_for_nothing() {
         let start = Instant::now();
-        let mut interval = Interval::default();
+        let mut interval = Interval::published();
         interval.observe(&call(start, 0).with_throttled(1), &rules());
         interval.observe(&call(start, 1).with_throttled(1), &rules());
         for at in 2..11 {
@@ -266,7 +304,7 @@ mod tests {
             threshold: 2,
             ..rules()
         };
-        let mut interval = Interval::default();
+        let mut interval = Interval::published();
         for outcome in [
             call(start, 1).with_accepted(1),  // no sleep
             call(start, 2).with_throttled(1), // up, 500

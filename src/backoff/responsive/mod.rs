@@ -1,10 +1,10 @@
 //! An interval between calls, longer with rejections and shorter with successes.
 
+mod events;
 mod interval;
 #[cfg(test)]
 mod picture;
 mod rules;
-mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use interval::Interval;
 pub use interval::ResponsiveMetrics;
 use rules::Rules;
-use shared::SharedInterval;
 
 use super::jitter::Jitter;
 use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
@@ -65,20 +64,14 @@ use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 #[derive(Debug)]
 pub struct Responsive {
     rules: Rules,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    Shared(SharedInterval),
-    Published(Interval),
+    interval: Mutex<Interval>,
 }
 
 impl Responsive {
-    fn new(rules: Rules, state: State) -> Self {
+    fn new(rules: Rules, interval: Interval) -> Self {
         Self {
             rules,
-            state: Mutex::new(state),
+            interval: Mutex::new(interval),
         }
     }
 
@@ -98,7 +91,7 @@ impl Responsive {
     /// - `randomization_factor`: 0.3
     /// - `max_randomization`: 2 min
     pub fn published() -> Self {
-        Self::new(Rules::published(), State::Published(Interval::default()))
+        Self::new(Rules::published(), Interval::published())
     }
 
     /// The interval after the first increase. A shorter interval becomes none. Default 100 µs.
@@ -194,29 +187,23 @@ impl Responsive {
 
     /// The current interval. Zero while the service keeps up.
     pub fn interval(&self) -> Duration {
-        match &*self.lock() {
-            State::Shared(interval) => interval.current(),
-            State::Published(interval) => interval.current(),
-        }
+        self.lock().current()
     }
 
     /// The counters of the interval.
     pub fn metrics(&self) -> ResponsiveMetrics {
-        match &*self.lock() {
-            State::Shared(interval) => interval.metrics(),
-            State::Published(interval) => interval.metrics(),
-        }
+        self.lock().metrics()
     }
 
     // Every step of the state machine leaves a valid state, so a poisoned lock is still usable.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Interval> {
+        self.interval.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Default for Responsive {
     fn default() -> Self {
-        Self::new(Rules::shared(), State::Shared(SharedInterval::default()))
+        Self::new(Rules::shared(), Interval::shared())
     }
 }
 
@@ -232,36 +219,22 @@ impl BackoffStrategy for Responsive {
 
 impl Pace for Responsive {
     fn admit(&self, now: Instant, waiter: &Waiter) -> Admission {
-        match &*self.lock() {
-            State::Shared(interval) => interval.admit(now, waiter),
-            State::Published(_) => Admission::Go(waiter.entries),
-        }
+        self.lock().admit(now, waiter)
     }
 
     fn depart(&self, now: Instant, _: usize) {
-        if let State::Shared(interval) = &mut *self.lock() {
-            interval.depart(now);
-        }
+        self.lock().depart(now);
     }
 
     fn observe(&self, outcome: &Outcome) {
-        match &mut *self.lock() {
-            State::Shared(interval) => interval.observe(outcome, &self.rules),
-            State::Published(interval) => interval.observe(outcome, &self.rules),
-        }
+        self.lock().observe(outcome, &self.rules);
     }
 
     fn cooldown(&self) -> Duration {
-        match &*self.lock() {
-            State::Shared(_) => Duration::ZERO,
-            State::Published(interval) => interval.current(),
-        }
+        self.lock().cooldown()
     }
 
     fn reset(&self) {
-        match &mut *self.lock() {
-            State::Shared(interval) => interval.reset(),
-            State::Published(interval) => interval.reset(),
-        }
+        self.lock().reset();
     }
 }

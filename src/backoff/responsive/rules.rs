@@ -54,9 +54,10 @@ impl Rules {
         self.randomized(growth::scaled(current, self.up))
     }
 
-    /// The interval after enough successes.
-    pub(super) fn shorter(&self, current: Duration) -> Duration {
-        self.randomized(growth::scaled(current, self.down))
+    /// The interval after enough successes. Only the first of the steps is randomized.
+    pub(super) fn shorter(&self, current: Duration, steps: i32) -> Duration {
+        let next = self.randomized(growth::scaled(current, self.down));
+        growth::scaled(next, self.down.powi(steps - 1)).min(next)
     }
 
     fn randomized(&self, interval: Duration) -> Duration {
@@ -102,7 +103,7 @@ mod tests {
             jitter: Jitter::seeded(1),
             ..Rules::published()
         };
-        let steps: Vec<_> = (0..100_000).map(|_| rules.shorter(SECOND * 20)).collect();
+        let steps: Vec<_> = (0..100_000).map(|_| rules.shorter(SECOND * 20, 1)).collect();
         assert_uniform(&steps, SECOND * 9, SECOND * 11);
     }
 
@@ -113,6 +114,6 @@ mod tests {
             ..Rules::published()
         };
         assert_eq!(rules.longer(SECOND), SECOND * 3 / 2);
-        assert_eq!(rules.shorter(SECOND), SECOND * 9 / 10);
+        assert_eq!(rules.shorter(SECOND, 1), SECOND * 9 / 10);
     }
 }

@@ -85,7 +85,7 @@ impl AttemptTimeout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::Fault;
+    use crate::contract::Fault;
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -13,13 +13,13 @@ use tracing::{Instrument, Span, debug_span};
 use super::attempt_timeout::AttemptTimeout;
 use super::key_counts::KeyCounts;
 use super::settle::{EndedCall, accepts_all, settle};
+use crate::contract::{Answer, ErasedTarget, Fault, Rejection, Verdict};
 use crate::engine::entry::Chunk;
 use crate::engine::retry::Bisection;
 use crate::events::CALL;
 use crate::guarded::panicked;
 use crate::metrics::Metrics;
 use crate::pace::Departure;
-use crate::targets::{Answer, ErasedTarget, Fault, Rejection, Verdict};
 use crate::time_limit::within;
 
 /// One call to make.

@@ -76,10 +76,10 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::contract::{Answer, Fault, Rejection, Verdict};
     use crate::engine::calls::settle::settle;
     use crate::engine::entry::Chunk;
     use crate::metrics::Metrics;
-    use crate::targets::{Answer, Fault, Rejection, Verdict};
 
     fn entry(position: u64, key: Option<u64>, cost: usize) -> TrackedEntry<u64> {
         let mut state = EntryState::new(position, 1);

@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use self::call::{Caller, make};
+use crate::contract::ErasedTarget;
 use crate::metrics::Metrics;
 use crate::shutdown::joined;
-use crate::targets::ErasedTarget;
 
 pub(crate) use attempt_timeout::AttemptTimeout;
 pub(crate) use call::Call;
@@ -104,11 +104,11 @@ mod tests {
 
     use super::*;
     use crate::backoff::{BackoffStrategy, Outcome, Pace, Retry, Waiter};
+    use crate::contract::{Answer, BatchTarget, Limits, Verdict};
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::invalid::InvalidEntry;
     use crate::options::DeliveryOptions;
     use crate::pace::{Gate, Permit};
-    use crate::targets::{Answer, BatchTarget, Limits, Verdict};
 
     /// Accepts everything at once.
     struct Immediate;

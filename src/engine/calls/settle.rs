@@ -7,12 +7,12 @@ use tokio::time::Instant;
 use tracing::Span;
 
 use crate::backoff::Outcome;
+use crate::contract::{Acknowledgement, Answer, Lane, Rejection, Verdict};
 use crate::disposition::Disposition;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::retry::Bisection;
 use crate::fault::{Fault, ThrottlingReason, in_words};
 use crate::metrics::Metrics;
-use crate::targets::{Acknowledgement, Answer, Lane, Rejection, Verdict};
 
 /// A call that is over, with the entries that it did not deliver.
 pub(crate) struct EndedCall<E> {

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use tokio::task::consume_budget;
 use tokio::time::Instant;
 
-use super::Delivering;
+use super::DeliveryLoop;
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, TrackedEntry};
 use crate::engine::outcome::Ending;
@@ -16,7 +16,7 @@ use crate::options::DeliveryOptions;
 use crate::report::Cause;
 use crate::time_limit::passed;
 
-impl<E: Send + Sync + 'static> Delivering<'_, E> {
+impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
     /// Why the delivery has to end now, if it has to.
     pub(super) fn ordered_end(&self, now: Instant) -> Option<Ending> {
         if self.options.cancellation.is_cancelled() {

@@ -14,18 +14,18 @@ use tokio::time::{Instant, sleep_until};
 
 use super::calls::{AttemptTimeout, Call, CallTasks, EndedCall, Slot, Slots};
 use super::entry::Chunk;
-use super::health::{Health, Others, Ruling};
+use super::health::{Health, OtherEntries, Ruling};
 use super::input::DynInput;
 use super::outcome::{Delivered, Ending, Ledger};
-use super::preparation::{Again, prepare};
+use super::preparation::{RepeatedPreparation, prepare};
 use super::retry::Bisection;
 use super::supply::Supply;
 use crate::backoff::Waiter;
+use crate::contract::ErasedTarget;
 use crate::guarded::destination;
 use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
-use crate::targets::ErasedTarget;
 use crate::time_limit::{GRACE, is_held_up, later};
 
 /// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
@@ -45,7 +45,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
 ) -> Delivered<E> {
     let started = Instant::now();
     // Boxed because it is several kilobytes large, and every future that contains it would be as large.
-    let mut delivery = Box::new(Delivering::new(target, input, options));
+    let mut delivery = Box::new(DeliveryLoop::new(target, input, options));
     // Boxed, because it happens once and takes more memory than the loop.
     let ending = match Box::pin(delivery.prepare()).await {
         None if delivery.is_done() => None,
@@ -53,7 +53,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
         early => early,
     };
     let ending = Box::pin(delivery.end(ending)).await;
-    let Delivering {
+    let DeliveryLoop {
         options,
         supply,
         ledger,
@@ -64,11 +64,11 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
 }
 
 /// The state of one running delivery.
-struct Delivering<'a, E: Send + Sync + 'static> {
+struct DeliveryLoop<'a, E: Send + Sync + 'static> {
     target: Arc<dyn ErasedTarget<E>>,
     options: DeliveryOptions,
     supply: Supply<'a, E>,
-    preparation: Again<E>,
+    preparation: RepeatedPreparation<E>,
     slots: Slots,
     calls: CallTasks<E>,
     health: Health,
@@ -77,7 +77,7 @@ struct Delivering<'a, E: Send + Sync + 'static> {
     patient_until: Option<Instant>,
 }
 
-impl<'a, E: Send + Sync + 'static> Delivering<'a, E> {
+impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
     fn new(target: Arc<dyn ErasedTarget<E>>, input: DynInput<'a, E>, options: DeliveryOptions) -> Self {
         options.progress.figures().begin(&options.gate);
         let destination = destination(&*target);
@@ -85,7 +85,7 @@ impl<'a, E: Send + Sync + 'static> Delivering<'a, E> {
         let attempt_timeout = AttemptTimeout::new(options.clone());
         Self {
             supply: Supply::new(Arc::clone(&target), input, options.clone()),
-            preparation: Again::new(Arc::clone(&target)),
+            preparation: RepeatedPreparation::new(Arc::clone(&target)),
             slots: Slots::new(options.concurrency),
             calls: CallTasks::new(Arc::clone(&target), attempt_timeout, metrics.clone()),
             health: Health::of(destination),
@@ -326,9 +326,9 @@ impl<'a, E: Send + Sync + 'static> Delivering<'a, E> {
         let now = Instant::now();
         self.book(&settled);
         let others = match () {
-            () if !self.calls.is_empty() => Others::InFlight,
-            () if self.supply.has_only_disputed() => Others::None,
-            () => Others::Waiting,
+            () if !self.calls.is_empty() => OtherEntries::InFlight,
+            () if self.supply.has_only_disputed() => OtherEntries::None,
+            () => OtherEntries::Waiting,
         };
         let findings = match self.health.answered(&settled, self.ledger.processed(), others, now) {
             Ruling::Continue(findings) => findings,

@@ -1,7 +1,7 @@
 //! The entries of one call, and the space that is left for others.
 
 use super::{EntryState, TrackedEntry};
-use crate::targets::Limits;
+use crate::contract::Limits;
 
 /// The entries of one call, and their states in the same order.
 ///

@@ -10,10 +10,10 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
+use crate::contract::{Fault, Identity, Lane};
 use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
-use crate::targets::{Fault, Identity, Lane};
 
 pub(crate) use chunk::{Chunk, Space};
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::{BackoffStrategy, Exponential, Retry};
+use crate::contract::{Fault, Rejection};
 use crate::engine::calls::EndedCall;
-use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
 
 /// The first probe leaves after 50 to 100 ms; a lost packet is retransmitted by then.
@@ -23,7 +23,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(3);
 /// Whether calls can be made, judging by the last ones: closed while they can, otherwise probing.
 #[derive(Debug)]
 pub(crate) struct CircuitBreaker {
-    probing: Option<Probing>,
+    probing: Option<ProbeState>,
     /// When the last successful call left.
     made_at: Option<Instant>,
     delays: Exponential,
@@ -31,7 +31,7 @@ pub(crate) struct CircuitBreaker {
 
 /// Calls cannot be made: one at a time tests whether they can again.
 #[derive(Debug)]
-struct Probing {
+struct ProbeState {
     since: Instant,
     delay: Retry,
     /// When the next probe may leave; `None` while one is in flight.
@@ -40,7 +40,7 @@ struct Probing {
     probe: Option<Instant>,
 }
 
-impl Probing {
+impl ProbeState {
     /// Whether a call that left at `sent_at` is a probe. It may leave at the very moment at which the outage was noticed.
     fn is_probe(&self, sent_at: Instant) -> bool {
         sent_at > self.since || self.probe == Some(sent_at)
@@ -88,7 +88,7 @@ impl CircuitBreaker {
         if self.probing.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {
             return;
         }
-        let probing = self.probing.get_or_insert(Probing {
+        let probing = self.probing.get_or_insert(ProbeState {
             since: now,
             delay: Retry::FIRST,
             next_probe: None,
@@ -147,10 +147,10 @@ impl CircuitBreaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{Answer, Verdict};
     use crate::engine::calls::settle;
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::metrics::Metrics;
-    use crate::targets::{Answer, Verdict};
 
     const MOMENT: Duration = Duration::from_millis(1);
 

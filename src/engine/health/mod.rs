@@ -1,25 +1,31 @@
 //! Whether the service accepts anything at all.
 //!
 //! - `circuit_breaker`: whether calls can be made (credentials, connection), and the probes that test it.
-//! - `refusals`: whether refusals are those of single entries, of all calls, or for a reason that all entries share.
-//! - `watch`: notices that nothing is accepted, and logs it.
+//! - `disputes`: whether an entry that was refused alone is at fault, or all calls are.
+//! - `refused_alone`: whether all entries are refused for a reason that they share.
+//! - `outage`: since when nothing is accepted.
+//! - `watch`: notices that a delivery makes no progress, and logs it.
 //! - `size_limit`: calls that are refused for their size.
 
 mod circuit_breaker;
-mod refusals;
+mod disputes;
+mod outage;
+mod refused_alone;
 mod size_limit;
 mod watch;
 
 use tokio::time::Instant;
 
 use self::circuit_breaker::CircuitBreaker;
-use self::refusals::{Disputes, RefusedAlone};
+use self::disputes::Disputes;
+use self::refused_alone::RefusedAlone;
 use super::calls::EndedCall;
-use crate::targets::Fault;
+use crate::contract::Fault;
 
-pub(crate) use refusals::Blame;
+pub(crate) use disputes::Blame;
+pub(crate) use outage::Outage;
 pub(crate) use size_limit::SizeLimit;
-pub(crate) use watch::{Outage, Watch};
+pub(crate) use watch::Watch;
 
 /// Judges the answers to all calls of a delivery.
 pub(crate) struct Health {
@@ -31,7 +37,7 @@ pub(crate) struct Health {
 
 /// What could still be accepted besides the entries of the call that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Others {
+pub(crate) enum OtherEntries {
     InFlight,
     Waiting,
     None,
@@ -75,13 +81,13 @@ impl Health {
         &mut self,
         settled: &EndedCall<E>,
         delivered: u64,
-        others: Others,
+        others: OtherEntries,
         now: Instant,
     ) -> Ruling {
         let unavailable = self.breaker.answered(settled, now, delivered);
         let all_were_refused = self.disputes.are_of_all();
-        let blame = self.disputes.answered(settled, others == Others::None, now);
-        let is_last = others != Others::InFlight;
+        let blame = self.disputes.answered(settled, others == OtherEntries::None, now);
+        let is_last = others != OtherEntries::InFlight;
         let is_of_all = |fault: &&Fault| blame == Some(Blame::AllCalls) && self.disputes.stops(fault, is_last, now);
         let of_all = settled.fault().filter(is_of_all);
         let stop = None

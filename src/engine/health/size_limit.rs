@@ -1,6 +1,6 @@
 //! Calls that are refused for their size, although they keep the limits of the target.
 
-use crate::targets::Limits;
+use crate::contract::Limits;
 
 /// While the largest accepted and the smallest refused size of a call are further apart than this fraction of the refused
 /// one, sizes between them are tried. An eighth costs at most three more refused calls, and leaves calls seven eighths full.

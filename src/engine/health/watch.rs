@@ -1,4 +1,4 @@
-//! Notices that a delivery makes no progress, logs it, and knows since when.
+//! Notices that a delivery makes no progress, and logs it.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -6,18 +6,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tracing::{field, info, warn};
 
+use super::outage::{Outage, OutageClock, STALLED_AFTER};
+use crate::contract::Fault;
 use crate::engine::calls::EndedCall;
-use crate::engine::entry::EntryState;
 use crate::events::STALLED;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
-use crate::report::Cause;
-use crate::targets::Fault;
 use crate::time_limit::is_held_up;
-
-/// How long nothing may be accepted or refused before a warning is logged. A call usually takes some 10 ms, and the SDK's
-/// timeout for a connection is 3.1 s.
-const STALLED_AFTER: Duration = Duration::from_secs(5);
 
 /// The longest time between two warnings. Before that, the time doubles from one warning to the next.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -31,49 +26,56 @@ const NO_ANSWER: &str = "no answer yet";
 /// or get no answer; not when it waits for its input or for the strategy.
 pub(crate) struct Watch {
     destination: String,
+    outage: OutageClock,
+    stall: Stall,
+}
+
+/// How long there is no progress, with entries to try or without, and when the next warning is due.
+struct Stall {
     /// When progress was made last, or when there were first entries to make progress with.
     since: Instant,
-    /// Since when the preparation had failed, until progress was made.
-    unprepared_since: Option<Instant>,
+    /// How long it had lasted at the last warning; zero before the first.
+    warned_after: Duration,
+    /// Whether a warning was logged.
+    is_logged: bool,
     /// When the last call was answered.
     answered: Instant,
-    /// Since when there is nothing to try.
-    idle_since: Option<Instant>,
-    /// How long there was nothing to try since the last progress, which is no part of an outage.
-    idle: Duration,
-    /// Why a call has failed since the last progress.
-    fault: Option<Fault>,
-    /// How long the stall had lasted at the last look; zero without a stall.
-    stalled: Duration,
-    /// Whether the stall was logged.
-    logged: bool,
 }
 
-/// Nothing is accepted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outage<'a> {
-    pub(crate) since: Instant,
-    /// Why the last call failed.
-    pub(crate) fault: &'a Fault,
-}
-
-impl Outage<'_> {
-    /// The cause for an entry whose time is used up, if nothing was accepted since its first attempt.
-    fn cause<E>(self, now: Instant, state: &mut EntryState<E>) -> Option<Cause> {
-        let first_sent = state.history.as_ref().map(|history| history.first_sent);
-        first_sent.is_none_or(|sent| self.since <= sent).then(|| Cause::Outage {
-            lasted: now - self.since,
-            fault: state.take_fault().unwrap_or_else(|| self.fault.clone()),
-        })
+impl Stall {
+    fn starting(now: Instant) -> Self {
+        Self {
+            since: now,
+            warned_after: Duration::ZERO,
+            is_logged: false,
+            answered: now,
+        }
     }
 
-    /// The cause for an entry whose time is used up, during this outage if there is one.
-    pub(crate) fn time_used_up<E>(outage: Option<Self>, state: &mut EntryState<E>, now: Instant) -> Cause {
-        let of_outage = outage.and_then(|outage| outage.cause(now, state));
-        of_outage.unwrap_or_else(|| {
-            let fault = state.take_fault();
-            Cause::TimeUsedUp(fault.unwrap_or_else(|| Fault::new("not sent in time")))
-        })
+    fn start_over(&mut self, now: Instant) {
+        *self = Self {
+            answered: self.answered,
+            ..Self::starting(now)
+        };
+    }
+
+    /// The process was frozen up to now: it is not longer than at the last warning.
+    fn goes_on(&mut self, now: Instant) {
+        self.since = now.checked_sub(self.warned_after).unwrap_or(now);
+    }
+
+    /// The time between the last warning and the next.
+    fn quiet(&self) -> Duration {
+        self.warned_after.clamp(STALLED_AFTER, LONGEST)
+    }
+
+    fn next_warning(&self) -> Instant {
+        self.since + self.warned_after + self.quiet()
+    }
+
+    /// Whether a call was answered lately.
+    fn has_answers(&self, now: Instant) -> bool {
+        now - self.answered < STALLED_AFTER
     }
 }
 
@@ -82,14 +84,8 @@ impl Watch {
         let now = Instant::now();
         Self {
             destination,
-            since: now,
-            unprepared_since: None,
-            answered: now,
-            idle_since: None,
-            idle: Duration::ZERO,
-            fault: None,
-            stalled: Duration::ZERO,
-            logged: false,
+            outage: OutageClock::starting(now),
+            stall: Stall::starting(now),
         }
     }
 
@@ -100,51 +96,29 @@ impl Watch {
 
     /// When to look for a stall.
     pub(crate) fn next_look(&self) -> Instant {
-        self.since + self.stalled + self.wait()
-    }
-
-    /// The time between the last warning and the next.
-    fn wait(&self) -> Duration {
-        self.stalled.clamp(STALLED_AFTER, LONGEST)
+        self.stall.next_warning()
     }
 
     /// Since when nothing is accepted, and why the last call failed; `None` while entries are accepted, or none is tried.
     pub(crate) fn outage(&self) -> Option<Outage<'_>> {
-        let since = self.unprepared_since.map_or(self.since, |since| since.min(self.since));
-        Some(Outage {
-            since: since + self.idle,
-            fault: self.fault.as_ref()?,
-        })
+        self.outage.outage()
     }
 
     /// The preparation has failed since this moment, if it has: that is a part of the outage if calls fail as well.
     pub(crate) fn has_failed_since(&mut self, since: Option<Instant>) {
-        self.unprepared_since = since;
+        self.outage.has_failed_since(since);
     }
 
-    /// Whether there are entries to try. Time without entries is not part of an outage; after some seconds of it, the next outage is a
-    /// new one. This does not apply while calls wait because of an earlier answer: entries that arrive meanwhile wait for the same
-    /// reason.
+    /// Whether there are entries to try. Time without entries is not part of an outage.
     pub(crate) fn has_entries(&mut self, now: Instant, has_entries: bool, gate: &Gate) {
-        if !has_entries {
-            self.idle_since.get_or_insert(now);
-            return;
-        }
-        let Some(idle_since) = self.idle_since.take() else {
-            return;
-        };
-        let is_held = gate.held_since(now).is_some_and(|since| since <= idle_since);
-        if now - idle_since >= STALLED_AFTER && !is_held {
-            self.unprepared_since = None;
+        if self.outage.has_entries(now, has_entries, gate) {
             self.start_over(now);
-        } else {
-            self.idle += now - idle_since;
         }
     }
 
     /// A call leaves, while `in_flight` entries are in flight.
     pub(crate) fn call_leaves(&mut self, now: Instant, in_flight: u64) {
-        if in_flight == 0 && self.fault.is_none() {
+        if in_flight == 0 && self.outage.fault().is_none() {
             self.start_over(now);
         }
     }
@@ -152,18 +126,17 @@ impl Watch {
     /// A call was answered.
     pub(crate) fn call_ended<E>(&mut self, settled: &EndedCall<E>) {
         let now = settled.outcome.answered_at.into();
-        self.answered = now;
+        self.stall.answered = now;
         let has_progress = settled.outcome.accepted > 0 || (settled.outcome.refused > 0 && !settled.is_disputed);
         if !has_progress {
-            self.fault = settled.fault().cloned();
-            return;
+            return self.outage.call_failed(settled.fault().cloned());
         }
-        self.unprepared_since = None;
-        if self.logged {
+        self.outage.ends();
+        if self.stall.is_logged {
             info!(
                 target: STALLED,
                 destination = self.destination,
-                seconds = (now - self.since).as_secs(),
+                seconds = (now - self.stall.since).as_secs(),
                 "the service answers again"
             );
         }
@@ -171,18 +144,14 @@ impl Watch {
     }
 
     fn start_over(&mut self, now: Instant) {
-        self.since = now;
-        self.idle = Duration::ZERO;
-        self.fault = None;
-        self.stalled = Duration::ZERO;
-        self.logged = false;
+        self.outage.start_over(now);
+        self.stall.start_over(now);
     }
 
-    /// The process was frozen up to now: the stall is not longer than at the last look.
+    /// The process was frozen up to now, in which time nothing could be accepted.
     pub(crate) fn goes_on(&mut self, now: Instant) {
-        self.since = now.checked_sub(self.stalled).unwrap_or(now);
-        self.idle = self.idle.min(self.stalled);
-        self.idle_since = self.idle_since.map(|_| now);
+        self.outage.goes_on(now, self.stall.warned_after);
+        self.stall.goes_on(now);
     }
 
     /// Looks for a stall, and logs it when a warning is due. Returns when to look again.
@@ -191,10 +160,10 @@ impl Watch {
         if now < self.next_look() {
             return self.next_look();
         }
-        let is_underway = in_flight + waiting > 0 || now - self.answered < STALLED_AFTER;
-        let fault = match &self.fault {
+        let is_underway = in_flight + waiting > 0 || self.stall.has_answers(now);
+        let fault = match self.outage.fault() {
             Some(fault) if is_underway => Some(fault.clone()),
-            None if in_flight > 0 && now - self.since >= options.call_waits + STALLED_AFTER => None,
+            None if in_flight > 0 && now - self.stall.since >= options.call_waits + STALLED_AFTER => None,
             _ => return now + STALLED_AFTER,
         };
         self.log(now, options, fault.as_ref(), in_flight, waiting);
@@ -231,19 +200,19 @@ impl Watch {
     }
 
     fn log(&mut self, now: Instant, options: &DeliveryOptions, fault: Option<&Fault>, in_flight: u64, waiting: u64) {
-        let quiet = self.wait();
-        self.stalled = now - self.since;
+        let quiet = self.stall.quiet();
+        self.stall.warned_after = now - self.stall.since;
         if !options.gate.warnings().may_warn(&self.destination, now, quiet) {
             return;
         }
-        self.logged = true;
+        self.stall.is_logged = true;
         let pace = options.gate.strategy.snapshot();
         warn!(
             target: STALLED,
             destination = self.destination,
             code = fault.map_or(NO_ANSWER, Fault::code),
             explanation = fault.and_then(Fault::explanation),
-            seconds = self.stalled.as_secs(),
+            seconds = self.stall.warned_after.as_secs(),
             in_flight,
             waiting,
             until = until(options, now),
@@ -287,10 +256,10 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
+    use crate::contract::{Answer, Rejection, Verdict};
     use crate::engine::calls::settle;
-    use crate::engine::entry::{Chunk, TrackedEntry};
+    use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
     use crate::metrics::Metrics;
-    use crate::targets::{Answer, Rejection, Verdict};
 
     fn gate() -> Arc<Gate> {
         DeliveryOptions::default().gate
@@ -319,7 +288,7 @@ mod tests {
         }
         advance(seconds(6 - rejected_at.unwrap_or(0))).await;
         watch.look(&DeliveryOptions::default(), in_flight, waiting);
-        watch.logged
+        watch.stall.is_logged
     }
 
     #[tokio::test(start_paused = true)]

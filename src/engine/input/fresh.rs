@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{DynInput, Incoming};
+use crate::contract::{ErasedTarget, Fault, Lane, Limits, WantedTraits};
 use crate::engine::entry::Confirmation;
 use crate::engine::entry::Space;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::guarded::guarded;
 use crate::invalid::InvalidEntry;
 use crate::report::Cause;
-use crate::targets::{ErasedTarget, Fault, Lane, Limits, Wanted};
 
 /// The input, and the entries that were read from it, were checked, are not sent yet and are sendable.
-pub(crate) struct Fresh<'a, E> {
+pub(crate) struct FreshEntries<'a, E> {
     input: DynInput<'a, E>,
     /// Whether the input yields nothing more.
     ended: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Fresh<'a, E> {
 }
 
 /// The result of reading an entry.
-pub(crate) enum Read<E> {
+pub(crate) enum ReadOutcome<E> {
     /// The entry is valid and measured; it is the newest one of the chunk.
     Checked,
     /// The entry cannot be delivered.
@@ -47,7 +47,7 @@ pub(crate) enum Read<E> {
     Panicked(TrackedEntry<E>, Fault),
 }
 
-impl<'a, E> Fresh<'a, E> {
+impl<'a, E> FreshEntries<'a, E> {
     pub(crate) fn new(input: DynInput<'a, E>) -> Self {
         Self {
             input,
@@ -152,9 +152,9 @@ impl<'a, E> Fresh<'a, E> {
         &mut self,
         target: &dyn ErasedTarget<E>,
         limits: &Limits,
-        wanted: Wanted,
+        wanted: WantedTraits,
         now: Instant,
-    ) -> Option<Read<E>> {
+    ) -> Option<ReadOutcome<E>> {
         // Without a waker: when no entry is available, the loop polls again with its own waker.
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let incoming = self.next.as_mut()?;
@@ -181,13 +181,13 @@ impl<'a, E> Fresh<'a, E> {
                 self.largest = self.largest.max(state.weight);
                 let read = self.tracked(state)?;
                 self.checked.push(read);
-                Some(Read::Checked)
+                Some(ReadOutcome::Checked)
             }
             Ok(Err(invalid)) => {
                 state.weight = weight_of_invalid(&invalid, limits);
-                Some(Read::Invalid(self.tracked(state)?, invalid))
+                Some(ReadOutcome::Invalid(self.tracked(state)?, invalid))
             }
-            Err(fault) => Some(Read::Panicked(self.tracked(state)?, fault)),
+            Err(fault) => Some(ReadOutcome::Panicked(self.tracked(state)?, fault)),
         }
     }
 

@@ -16,8 +16,8 @@ use super::entry::Confirmation;
 use crate::fault::Fault;
 use crate::report::Cause;
 
-pub(crate) use feed::{Feed, Source, feed};
-pub(crate) use fresh::{Fresh, Read};
+pub(crate) use feed::{Source, feed};
+pub(crate) use fresh::{FreshEntries, ReadOutcome};
 
 /// An entry as the source yields it.
 pub struct Incoming<E> {
@@ -112,13 +112,13 @@ impl<I: Iterator> Source for Batch<I> {
 }
 
 /// A stream. Entries that were not read stay in the stream.
-pub(crate) struct Streamed<S, X> {
+pub(crate) struct StreamSource<S, X> {
     stream: Pin<Box<S>>,
     /// The error with which the stream ended, if it did.
     pub(crate) error: Option<X>,
 }
 
-impl<S, X> Streamed<S, X> {
+impl<S, X> StreamSource<S, X> {
     pub(crate) fn new(stream: S) -> Self {
         Self {
             stream: Box::pin(stream),
@@ -127,7 +127,7 @@ impl<S, X> Streamed<S, X> {
     }
 }
 
-impl<S, E, X> Source for Streamed<S, X>
+impl<S, E, X> Source for StreamSource<S, X>
 where
     S: Stream<Item = Result<E, X>>,
 {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tracing::{Span, field, info, info_span, warn};
 
 use crate::backoff::{PaceReason, PaceState};
+use crate::contract::ErasedTarget;
 use crate::events::{DELIVERY, SUMMARY};
 use crate::fault::{Fault, in_words};
 use crate::guarded::destination;
 use crate::report::{Cause, Causes, DeliveryError, Report, Undelivered};
-use crate::targets::ErasedTarget;
 
 /// The span of a delivery to this target. The spans of its calls are its children.
 pub(crate) fn delivery_span<E>(target: &dyn ErasedTarget<E>) -> Span {
@@ -39,6 +39,7 @@ pub(crate) fn delivery_span<E>(target: &dyn ErasedTarget<E>) -> Span {
 }
 
 /// The result of a delivery.
+#[derive(Debug)]
 pub struct Delivered<E> {
     pub(crate) report: Report,
     /// Entries that were handed back without a receipt or handler to take them.

@@ -11,19 +11,19 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::contract::ErasedTarget;
 use crate::engine::entry::Confirmation;
 use crate::events::CLEANUP;
 use crate::guarded::destination;
 use crate::report::Undelivered;
 use crate::shutdown::joined;
-use crate::targets::ErasedTarget;
 use crate::time_limit::within;
 
 /// How many entries of one batch handlers process at once: the default number of calls in flight.
 const HANDLED_AT_ONCE: usize = 16;
 
 /// Undelivered entries that receipts or handlers wait for.
-pub(crate) struct Awaited<E> {
+pub(crate) struct AwaitedHandBacks<E> {
     entries: Vec<(Undelivered<E>, Confirmation<E>)>,
     /// The memory that they take.
     bytes: usize,
@@ -48,7 +48,7 @@ struct HandedBack<E> {
     bytes: usize,
 }
 
-impl<E> Awaited<E> {
+impl<E> AwaitedHandBacks<E> {
     pub(crate) fn none() -> Self {
         Self {
             entries: Vec::new(),
@@ -81,7 +81,12 @@ impl<E: Send + 'static> HandBacks<E> {
     }
 
     /// Hands the entries back, after the target has cleaned up.
-    pub(crate) fn begin(&mut self, target: &Arc<dyn ErasedTarget<E>>, awaited: Awaited<E>, patience: Duration) {
+    pub(crate) fn begin(
+        &mut self,
+        target: &Arc<dyn ErasedTarget<E>>,
+        awaited: AwaitedHandBacks<E>,
+        patience: Duration,
+    ) {
         if awaited.entries.is_empty() {
             return;
         }

@@ -14,11 +14,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use self::hand_backs::{Awaited, HandBacks, clean_up};
+use self::hand_backs::{AwaitedHandBacks, HandBacks, clean_up};
 use super::calls::EndedCall;
 use super::entry::{Chunk, EntryState, TrackedEntry};
 use super::health::Outage;
 use crate::backoff::{PaceReason, PaceState};
+use crate::contract::ErasedTarget;
 use crate::disposition::Disposition;
 use crate::events::CALL;
 use crate::fault::{Fault, in_words};
@@ -26,7 +27,6 @@ use crate::metrics::Metrics;
 use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
-use crate::targets::ErasedTarget;
 
 pub(crate) use delivered::{Delivered, Ending, delivery_span};
 
@@ -41,7 +41,7 @@ pub(crate) struct Ledger<E> {
     report: Report,
     throttled_by: Vec<ThrottledCalls>,
     undelivered: Vec<Undelivered<E>>,
-    awaited: Awaited<E>,
+    awaited: AwaitedHandBacks<E>,
     hand_backs: HandBacks<E>,
     /// Entries that wait to be sent again.
     waiting: u64,
@@ -59,7 +59,7 @@ impl<E: Send + 'static> Ledger<E> {
             report: Report::default(),
             throttled_by: Vec::new(),
             undelivered: Vec::new(),
-            awaited: Awaited::none(),
+            awaited: AwaitedHandBacks::none(),
             hand_backs: HandBacks::new(),
             waiting: 0,
             in_flight: 0,
@@ -202,7 +202,7 @@ impl<E: Send + 'static> Ledger<E> {
 
     /// Starts to hand back the entries that receipts and handlers wait for. The target has `patience` to clean up.
     pub(crate) fn hand_back_awaited(&mut self, target: &Arc<dyn ErasedTarget<E>>, patience: Duration) {
-        let awaited = std::mem::replace(&mut self.awaited, Awaited::none());
+        let awaited = std::mem::replace(&mut self.awaited, AwaitedHandBacks::none());
         self.hand_backs.begin(target, awaited, patience);
     }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::backoff::{Outcome, Retry};
+use crate::contract::{Fault, Rejection};
 use crate::engine::entry::EntryState;
 use crate::options::DeliveryOptions;
-use crate::targets::{Fault, Rejection};
 use crate::time_limit::later;
 
 /// How long a slot stays empty at most after throttles if the strategy decides when calls leave: a single slot may carry another entry
@@ -112,7 +112,7 @@ impl SharedDelays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::Fault;
+    use crate::contract::Fault;
 
     #[test]
     fn an_attempt_that_did_not_leave_is_no_retry_to_the_strategy() {

@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::Fault;
+    use crate::contract::Fault;
 
     #[test]
     fn the_next_search_is_at_the_first_expiry_but_not_at_once() {

@@ -2,12 +2,15 @@
 //!
 //! - `decision`: whether and when a rejected entry is sent again.
 //! - `queue`: rejected entries, before and after the moment of their retry.
-//! - `bisection`: refused calls, halved until the entries at fault are alone.
+//! - `bisection`, `bisections`: refused calls, halved until the entries at fault are alone.
+//! - `disputed`: those whose next entry was refused alone, while it is open whether it is at fault.
 //! - `key_queues`: entries that wait by partition key.
 //! - `expiries`: when to look for entries whose time is used up.
 
 mod bisection;
+mod bisections;
 mod decision;
+mod disputed;
 mod expiries;
 mod key_queues;
 mod queue;
@@ -16,14 +19,14 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use self::bisection::Bisections;
+use self::bisections::Bisections;
 use self::key_queues::KeyQueues;
 use self::queue::RetryQueue;
 use super::entry::{Chunk, EntryState, Space, TrackedEntry};
 use super::order::Lanes;
+use crate::contract::{Fault, Lane};
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
-use crate::targets::{Fault, Lane};
 use crate::time_limit::later;
 
 pub(crate) use bisection::Bisection;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
+use crate::contract::Lane;
 use crate::engine::entry::{EntryState, TrackedEntry};
-use crate::targets::Lane;
 
 /// Rejected entries: first they wait for their retry, then they are ready.
 ///

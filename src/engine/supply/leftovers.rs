@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Supply;
+use crate::contract::{Fault, Rejection};
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 use crate::engine::health::{Blame, Findings, Outage};
 use crate::engine::outcome::Ledger;
 use crate::engine::retry::{Bisection, Decision, RetryDecisions, Search};
 use crate::report::Cause;
-use crate::targets::{Fault, Rejection};
 
 /// How many empty chunks are kept after a burst of calls.
 const KEPT: usize = 64;

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 
 use super::entry::{Chunk, TrackedEntry};
 use super::health::{Outage, SizeLimit};
-use super::input::{DynInput, Fresh, Read};
+use super::input::{DynInput, FreshEntries, ReadOutcome};
 use super::outcome::Ledger;
 use super::retry::{Backlog, Expiries};
+use crate::contract::{ErasedTarget, Fault, Lane, Limits, WantedTraits};
 use crate::guarded::guarded;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
-use crate::targets::{ErasedTarget, Fault, Lane, Limits, Wanted};
 
 /// The entries to send: fresh ones, and those in the backlog.
 pub(super) struct Supply<'a, E> {
@@ -27,7 +27,7 @@ pub(super) struct Supply<'a, E> {
     options: Arc<DeliveryOptions>,
     limits: Limits,
     sizes: SizeLimit,
-    fresh: Fresh<'a, E>,
+    fresh: FreshEntries<'a, E>,
     backlog: Backlog<E>,
     /// Chunks whose entries were all delivered; their memory is used again.
     emptied: Vec<Chunk<E>>,
@@ -49,7 +49,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
             target,
             limits: Limits::new(0, 0),
             sizes: SizeLimit::default(),
-            fresh: Fresh::new(input),
+            fresh: FreshEntries::new(input),
             backlog: Backlog::new(&options.gate),
             emptied: Vec::new(),
             gathering: None,
@@ -67,7 +67,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
     }
 
     /// The input, before the first call.
-    pub(super) fn input(&mut self) -> &mut Fresh<'a, E> {
+    pub(super) fn input(&mut self) -> &mut FreshEntries<'a, E> {
         &mut self.fresh
     }
 
@@ -170,7 +170,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
         ledger: &mut Ledger<E>,
         outage: Option<Outage<'_>>,
     ) -> bool {
-        let wanted = Wanted {
+        let wanted = WantedTraits {
             units: self.options.gate.strategy.counts_units(),
             partition_keys: self.paces_keys,
         };
@@ -184,9 +184,9 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
             *reads -= usize::from(read.is_some());
             match read {
                 None => break,
-                Some(Read::Checked) => self.line_up(now, ledger, outage),
-                Some(Read::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),
-                Some(Read::Panicked(entry, fault)) => {
+                Some(ReadOutcome::Checked) => self.line_up(now, ledger, outage),
+                Some(ReadOutcome::Invalid(entry, invalid)) => ledger.hand_back(entry, Cause::Invalid(invalid)),
+                Some(ReadOutcome::Panicked(entry, fault)) => {
                     if let Some(confirmation) = &entry.state.confirmation {
                         confirmation.panicked();
                     }

@@ -8,7 +8,7 @@ use crate::engine::outcome::Ledger;
 use crate::engine::retry::{Bisection, Linger};
 
 /// A chunk, and the bisection that it belongs to.
-pub(in crate::engine) type Packed<E> = (Chunk<E>, Option<Bisection<E>>);
+pub(in crate::engine) type PackedChunk<E> = (Chunk<E>, Option<Bisection<E>>);
 
 impl<E: Send + Sync + 'static> Supply<'_, E> {
     /// How many entries are sendable now or soon, as far as is known.
@@ -63,7 +63,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
 
     /// The next chunk, and the bisection that it belongs to, if it is a part of a refused call. `None` if there is nothing to
     /// send. Its entries count for at most `most`.
-    pub(in crate::engine) fn next_chunk(&mut self, most: usize, ledger: &mut Ledger<E>) -> Option<Packed<E>> {
+    pub(in crate::engine) fn next_chunk(&mut self, most: usize, ledger: &mut Ledger<E>) -> Option<PackedChunk<E>> {
         let bytes = self.call_limits().bytes;
         let (chunk, bisection) = match self.backlog.bisections_mut().next(most, bytes) {
             Some((chunk, bisection)) => (chunk, Some(bisection)),

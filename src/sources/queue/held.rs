@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) use self::state::{Load, Work};
 
-use self::state::State;
+use self::state::HeldState;
 use super::progress::{ReceiveError, ReceiveFigures};
 use crate::moment::Moment;
 use crate::report::Cause;
 
 /// What the stream, its tickets, its calls and the task that settles share.
-pub(super) struct Held {
-    state: Mutex<State>,
+pub(super) struct HeldMessages {
+    state: Mutex<HeldState>,
     /// Wakes the task that settles.
     pub(super) work: Notify,
     /// Wakes the stream.
@@ -37,10 +37,10 @@ pub(super) struct Held {
     times_empty: AtomicU64,
 }
 
-impl Held {
+impl HeldMessages {
     pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
-            state: Mutex::new(State::new(is_fifo, visibility, window)),
+            state: Mutex::new(HeldState::new(is_fifo, visibility, window)),
             work: Notify::new(),
             stream: AtomicWaker::new(),
             ended: CancellationToken::new(),
@@ -48,12 +48,12 @@ impl Held {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HeldState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state, and wakes both that depend on it.
-    fn change<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+    fn change<R>(&self, act: impl FnOnce(&mut HeldState) -> R) -> R {
         let result = act(&mut self.state());
         self.work.notify_one();
         self.stream.wake();
@@ -90,7 +90,7 @@ impl Held {
 
     /// A call may have hidden messages without anybody here knowing them.
     pub(super) fn is_in_doubt(&self) {
-        self.change(State::is_in_doubt);
+        self.change(HeldState::is_in_doubt);
     }
 
     pub(super) fn has_received(&self, messages: Vec<Message>) {
@@ -102,7 +102,7 @@ impl Held {
 
     /// No more messages are received, and those that are held stay.
     pub(super) fn receives_no_more(&self) {
-        self.change(State::receives_no_more);
+        self.change(HeldState::receives_no_more);
     }
 
     // The stream.
@@ -127,7 +127,7 @@ impl Held {
 
     /// The stream has ended: what was not handed out is released, and what was set aside.
     pub(super) fn close(&self) {
-        self.change(State::close);
+        self.change(HeldState::close);
     }
 
     /// No more messages are received.

@@ -16,18 +16,18 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tracing::warn;
 
-use super::held::{Held, Load};
+use super::held::{HeldMessages, Load};
 use super::progress::ReceiveError;
 use super::settling::settle;
 use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
+use crate::contract::{BatchTarget, Fault};
 use crate::delivery::Delivery;
 use crate::events::UNSETTLED;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
-use crate::targets::{BatchTarget, Fault};
+use crate::services::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
 use crate::time_limit::later;
 
 /// No message comes, and those that were handed out are neither settled nor released: after this time that is worth a warning. It is as
@@ -43,7 +43,7 @@ const FULL: &str = "so many messages are set aside that SQS gives out no more of
 
 /// How much is received.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct ReceiveBounds {
     /// Messages that are held at most.
     pub(super) window: usize,
     /// Messages that are received at most.
@@ -57,9 +57,9 @@ pub(super) struct Bounds {
 /// [`Delivery::try_deliver_stream`] takes it as it is. Dropping it stops the receiving; tickets that were handed out stay good.
 pub struct ReceivedMessages {
     producer: Producer<ReceiveCall>,
-    held: Arc<Held>,
-    bounds: Bounds,
-    calling: FuturesUnordered<BoxFuture<'static, Result<Answered, Cause>>>,
+    held: Arc<HeldMessages>,
+    bounds: ReceiveBounds,
+    calling: FuturesUnordered<BoxFuture<'static, Result<AnsweredCall, Cause>>>,
     options: DeliveryOptions,
     /// How many calls are to be in flight: one while the queue is empty.
     wanted_calls: usize,
@@ -80,7 +80,7 @@ pub struct ReceivedMessages {
 }
 
 /// A call that was answered.
-struct Answered {
+struct AnsweredCall {
     asked: usize,
     received: usize,
     /// `None` if it was not made, because the queue had seemed empty to another call.
@@ -88,8 +88,13 @@ struct Answered {
 }
 
 impl ReceivedMessages {
-    pub(super) fn new(client: Client, request: ReceiveRequest, options: DeliveryOptions, bounds: Bounds) -> Self {
-        let held = Arc::new(Held::new(
+    pub(super) fn new(
+        client: Client,
+        request: ReceiveRequest,
+        options: DeliveryOptions,
+        bounds: ReceiveBounds,
+    ) -> Self {
+        let held = Arc::new(HeldMessages::new(
             is_fifo(&request.queue_url),
             request.visibility,
             bounds.window,
@@ -156,19 +161,19 @@ impl ReceivedMessages {
     }
 
     /// Makes a call, and returns what it has brought as soon as that is held.
-    fn receive(&self, most: usize) -> BoxFuture<'static, Result<Answered, Cause>> {
-        let course = Arc::new(Course {
+    fn receive(&self, most: usize) -> BoxFuture<'static, Result<AnsweredCall, Cause>> {
+        let course = Arc::new(CallCourse {
             received: AtomicUsize::new(0),
             left_at: Mutex::new(None),
         });
         let call = ReceiveCall::new(Arc::clone(&self.held), most, Arc::clone(&course));
         let receipt = self.producer.try_enqueue(call).map_err(|unmade| match unmade.cause {
-            Cause::Closed => self.options.why_closed(),
+            Cause::Closed => self.options.end().unwrap_or(Cause::Closed),
             cause => cause,
         });
         async move {
             receipt?.await.map_err(|undelivered| undelivered.cause)?;
-            Ok(Answered {
+            Ok(AnsweredCall {
                 asked: most,
                 received: course.received.load(Ordering::Acquire),
                 left_at: *course.left_at(),
@@ -177,7 +182,7 @@ impl ReceivedMessages {
         .boxed()
     }
 
-    fn has_received(&mut self, answered: &Answered) {
+    fn has_received(&mut self, answered: &AnsweredCall) {
         self.asked -= answered.asked;
         self.received += answered.received as u64;
         if self.received >= self.bounds.most {
@@ -334,28 +339,28 @@ impl fmt::Debug for ReceivedMessages {
 
 /// A receive, whose messages are held as soon as they are there.
 struct ReceiveCall {
-    held: Arc<Held>,
+    held: Arc<HeldMessages>,
     most: usize,
-    course: Arc<Course>,
+    course: Arc<CallCourse>,
     /// How often the queue had seemed empty when the call was wanted.
     times_empty: u64,
 }
 
 /// What became of a call.
-struct Course {
+struct CallCourse {
     received: AtomicUsize,
     /// When it was made. It may have waited for its turn, and tells of the queue from then on.
     left_at: Mutex<Option<Instant>>,
 }
 
-impl Course {
+impl CallCourse {
     fn left_at(&self) -> MutexGuard<'_, Option<Instant>> {
         self.left_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ReceiveCall {
-    fn new(held: Arc<Held>, most: usize, course: Arc<Course>) -> Self {
+    fn new(held: Arc<HeldMessages>, most: usize, course: Arc<CallCourse>) -> Self {
         held.call_begins();
         Self {
             times_empty: held.times_empty(),

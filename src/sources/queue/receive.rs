@@ -6,9 +6,9 @@ use std::time::Duration;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 
-use super::messages::{Bounds, ReceivedMessages};
+use super::messages::{ReceiveBounds, ReceivedMessages};
 use crate::options::DeliveryOptions;
-use crate::targets::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
+use crate::services::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
 
 /// The longest wait of a receive. From the API reference of `ReceiveMessage`.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -82,7 +82,7 @@ pub struct Receive {
     client: Client,
     request: ReceiveRequest,
     options: DeliveryOptions,
-    bounds: Bounds,
+    bounds: ReceiveBounds,
 }
 
 impl Receive {
@@ -104,7 +104,7 @@ impl Receive {
                 wait: LONGEST_WAIT,
             },
             options: DeliveryOptions::default(),
-            bounds: Bounds {
+            bounds: ReceiveBounds {
                 window: WINDOW,
                 most: u64::MAX,
                 idle: None,

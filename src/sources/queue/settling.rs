@@ -10,13 +10,13 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use tokio::time::{sleep, sleep_until};
 
-use super::held::Held;
+use super::held::HeldMessages;
 use crate::delivery::Delivery;
 use crate::moment::Moment;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::targets::sqs::{SqsDeletions, SqsVisibility, VisibilityChange, max_receive_count};
+use crate::services::sqs::{SqsDeletions, SqsVisibility, VisibilityChange, max_receive_count};
 use crate::time_limit::within;
 
 /// Deletions are tried for as long as the entries of a delivery: meanwhile the messages are kept hidden.
@@ -32,14 +32,20 @@ const LOOKS_AGAIN: Duration = Duration::from_hours(1);
 const LOOKS_AGAIN_AFTER_FAILURE: Duration = Duration::from_mins(5);
 
 /// A call that was answered.
-enum Done {
+enum AnsweredChange {
     Deleted(u64, Result<(), Cause>),
     Released(u64, Result<(), Cause>),
     Renewed(u64, Moment, Duration, Result<(), Cause>),
 }
 
 /// Settles what is held until everything is settled.
-pub(super) async fn settle(held: Arc<Held>, client: Client, queue_url: String, visibility: Duration, window: usize) {
+pub(super) async fn settle(
+    held: Arc<HeldMessages>,
+    client: Client,
+    queue_url: String,
+    visibility: Duration,
+    window: usize,
+) {
     let options = |give_up_after| {
         let options = DeliveryOptions::default().give_up_after(give_up_after);
         options.buffer(window.clamp(1, 100_000))
@@ -82,7 +88,7 @@ pub(super) async fn settle(held: Arc<Held>, client: Client, queue_url: String, v
 
 /// Asks how often a message of the queue is received before it becomes a dead letter, again and again: that may be changed while messages are
 /// received.
-async fn look_for_policy(held: &Held, client: Client, queue_url: &str) {
+async fn look_for_policy(held: &HeldMessages, client: Client, queue_url: &str) {
     loop {
         let asked = pin!(max_receive_count(client.clone(), queue_url));
         let answer = within(UP_FRONT, asked).await;
@@ -97,19 +103,19 @@ async fn look_for_policy(held: &Held, client: Client, queue_url: &str) {
     }
 }
 
-fn has_done(held: &Held, done: Done) {
+fn has_done(held: &HeldMessages, done: AnsweredChange) {
     match done {
-        Done::Deleted(number, outcome) => held.deleted(number, outcome),
-        Done::Released(number, outcome) => held.released(number, outcome),
-        Done::Renewed(number, at, timeout, outcome) => held.renewed(number, at, timeout, outcome),
+        AnsweredChange::Deleted(number, outcome) => held.deleted(number, outcome),
+        AnsweredChange::Released(number, outcome) => held.released(number, outcome),
+        AnsweredChange::Renewed(number, at, timeout, outcome) => held.renewed(number, at, timeout, outcome),
     }
 }
 
-fn delete(deletions: &Producer<String>, number: u64, handle: String) -> BoxFuture<'static, Done> {
+fn delete(deletions: &Producer<String>, number: u64, handle: String) -> BoxFuture<'static, AnsweredChange> {
     let deletions = deletions.clone();
     async move {
         let outcome = deletions.send(handle).await;
-        Done::Deleted(number, outcome.map(drop).map_err(|undelivered| undelivered.cause))
+        AnsweredChange::Deleted(number, outcome.map(drop).map_err(|undelivered| undelivered.cause))
     }
     .boxed()
 }
@@ -119,9 +125,9 @@ fn release(
     number: u64,
     handle: String,
     delay: Duration,
-) -> BoxFuture<'static, Done> {
+) -> BoxFuture<'static, AnsweredChange> {
     let outcome = change(changes, handle, delay);
-    async move { Done::Released(number, outcome.await) }.boxed()
+    async move { AnsweredChange::Released(number, outcome.await) }.boxed()
 }
 
 fn renew(
@@ -129,10 +135,10 @@ fn renew(
     number: u64,
     handle: String,
     timeout: Duration,
-) -> BoxFuture<'static, Done> {
+) -> BoxFuture<'static, AnsweredChange> {
     let at = Moment::now();
     let outcome = change(changes, handle, timeout);
-    async move { Done::Renewed(number, at, timeout, outcome.await) }.boxed()
+    async move { AnsweredChange::Renewed(number, at, timeout, outcome.await) }.boxed()
 }
 
 fn change(

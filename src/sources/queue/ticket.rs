@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 
-use super::held::Held;
+use super::held::HeldMessages;
 use super::held_message::receive_count;
 use super::progress::{ReceiveError, ReceiveFigures};
 
@@ -46,11 +46,11 @@ impl Received {
 #[must_use = "a message whose ticket is dropped becomes visible again"]
 pub struct Ticket {
     number: u64,
-    held: Arc<Held>,
+    held: Arc<HeldMessages>,
 }
 
 impl Ticket {
-    pub(super) fn new(number: u64, held: Arc<Held>) -> Self {
+    pub(super) fn new(number: u64, held: Arc<HeldMessages>) -> Self {
         Self { number, held }
     }
 
@@ -110,11 +110,11 @@ impl fmt::Debug for Ticket {
 /// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), also when the stream was given away or dropped.
 #[derive(Clone)]
 pub struct ReceiveProgress {
-    held: Arc<Held>,
+    held: Arc<HeldMessages>,
 }
 
 impl ReceiveProgress {
-    pub(super) fn of(held: Arc<Held>) -> Self {
+    pub(super) fn of(held: Arc<HeldMessages>) -> Self {
         Self { held }
     }
 

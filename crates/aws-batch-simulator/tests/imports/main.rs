@@ -7,7 +7,7 @@ mod circles;
 #[path = "../../../../tests/imports/source.rs"]
 mod source;
 
-use circles::{Graph, circle, graph};
+use circles::{Graph, circle, folders, graph};
 use source::modules;
 
 /// The services. None of them imports another.
@@ -76,6 +76,13 @@ fn only_the_root_imports_the_front() {
 #[test]
 fn nothing_imports_the_root() {
     assert_no_import(&graph(&modules()), |part, origin| !part.is_empty() && origin.is_empty());
+}
+
+#[test]
+fn no_folder_imports_itself_by_way_of_others() {
+    if let Some(circle) = circle(&folders(&graph(&modules()))) {
+        panic!("{}", circle.join(" → "));
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use serde_json::value::RawValue;
 
 use super::document::Members;
-use super::items::{is_of_answer, type_of};
+use super::dynamo_json::{is_of_answer, type_of};
 use super::lines::{BYTE_ORDER_MARK, LONGEST_LINE, append_block};
 
 /// The most bytes that are looked at.

@@ -4,6 +4,7 @@ mod container;
 mod csv;
 mod document;
 mod dumps;
+mod dynamo_json;
 mod items;
 mod lines;
 mod messages;

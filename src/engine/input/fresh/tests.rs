@@ -2,8 +2,8 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::*;
+use crate::contract::{Answer, BatchTarget};
 use crate::engine::input::Input;
-use crate::targets::{Answer, BatchTarget};
 
 const LIMITS: Limits = Limits::new(8, 40);
 
@@ -45,7 +45,7 @@ impl Input for Listed {
     }
 }
 
-const WANTED: Wanted = Wanted {
+const WANTED: WantedTraits = WantedTraits {
     units: true,
     partition_keys: false,
 };
@@ -59,11 +59,11 @@ proptest! {
     ) {
         let entries: Vec<_> = (0..).zip(sizes.iter().copied()).collect();
         let mut input = Listed(entries.into_iter());
-        let mut fresh = Fresh::new(&mut input);
+        let mut fresh = FreshEntries::new(&mut input);
         let now = Instant::now();
         let mut released = Vec::new();
         while let Some(read) = fresh.read(&BySize, &LIMITS, WANTED, now) {
-            prop_assert!(matches!(read, Read::Checked));
+            prop_assert!(matches!(read, ReadOutcome::Checked));
             if held.contains(&fresh.checked.states.last().unwrap().position) {
                 released.extend(fresh.pop_newest());
             }

@@ -1,7 +1,7 @@
 //! How entries wait by their keys.
 
 use super::*;
-use crate::targets::Fault;
+use crate::contract::Fault;
 
 fn queues(entries: impl IntoIterator<Item = (u64, bool)>) -> KeyQueues<u64> {
     let mut queues = KeyQueues::new();

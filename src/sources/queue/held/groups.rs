@@ -16,11 +16,11 @@ pub(super) struct Groups {
 #[derive(Default)]
 struct Group {
     waiting: VecDeque<u64>,
-    released: Option<Released>,
+    released: Option<ReleasedMessage>,
 }
 
 /// A message that was released, and is the next one of its group when it comes again.
-struct Released {
+struct ReleasedMessage {
     id: String,
     until: Instant,
 }
@@ -57,7 +57,7 @@ impl Groups {
             return;
         }
         let id = id.to_owned();
-        group.released = Some(Released { id, until });
+        group.released = Some(ReleasedMessage { id, until });
         self.overdue.insert((until, Arc::clone(name)));
     }
 

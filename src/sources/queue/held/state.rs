@@ -10,12 +10,12 @@ use tokio::time::Instant;
 use super::deletions::Deletions;
 use super::groups::Groups;
 use super::reading_ahead::ReadingAhead;
+use crate::contract::Fault;
 use crate::moment::Moment;
 use crate::report::Cause;
+use crate::services::sqs::MAX_MESSAGES;
 use crate::sources::queue::held_message::{HeldMessage, Phase};
 use crate::sources::queue::progress::{ReceiveError, ReceiveFigures};
-use crate::targets::Fault;
-use crate::targets::sqs::MAX_MESSAGES;
 
 /// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
 const MOST_REMEMBERED: usize = 100_000;
@@ -27,7 +27,7 @@ const MOST_ASIDE: usize = 115_000;
 const GROUP: MessageSystemAttributeName = MessageSystemAttributeName::MessageGroupId;
 
 /// What is held, and what is due for it.
-pub(super) struct State {
+pub(super) struct HeldState {
     is_fifo: bool,
     visibility: Duration,
     stage: Stage,
@@ -106,7 +106,7 @@ impl Load {
     }
 }
 
-impl State {
+impl HeldState {
     pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
             is_fifo,

@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::Item;
 use super::key::Key;
+use crate::format::dynamo_json::is_of_answer;
 use crate::source::Flaw;
 
 /// What a line says about an item.
@@ -35,24 +36,6 @@ const OF_CHANGES: [&str; 9] = [
     "SizeBytes",
     "StreamViewType",
 ];
-
-/// Members of answers that are beside what was asked for.
-const OF_ANSWERS: [&str; 9] = [
-    "ConsumedCapacity",
-    "Count",
-    "LastEvaluatedKey",
-    "NextToken",
-    "ResponseMetadata",
-    "ScannedCount",
-    "$metadata",
-    "UnprocessedKeys",
-    "ItemCollectionMetrics",
-];
-
-/// Whether an answer of DynamoDB may have this member beside the items.
-pub(in crate::format) fn is_of_answer(name: &str) -> bool {
-    OF_ANSWERS.contains(&name)
-}
 
 /// What the line with these members says. It is an item if it has an attribute of the table's key.
 pub(super) fn record(mut line: Item, key: Option<&Key>) -> Result<Record, Flaw> {

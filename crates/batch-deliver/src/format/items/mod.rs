@@ -13,12 +13,11 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-pub(super) use self::envelope::is_of_answer;
 pub(crate) use self::json::Json;
 pub(crate) use self::json_lines::{JsonItems, Typing};
 pub(crate) use self::key::{Key, KeyType};
 pub(crate) use self::typed::comparable;
-pub(super) use self::typed::{of_cell, to_json, type_of};
+pub(super) use self::typed::{of_cell, to_json};
 pub(crate) use self::write::{Purpose, Writes};
 pub(crate) use self::written::ItemFormat;
 

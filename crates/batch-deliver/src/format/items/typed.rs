@@ -8,16 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::Item;
 use super::path::{Located, in_attribute, in_list};
+use crate::format::dynamo_json::{TYPES, type_of};
 use crate::source::Flaw;
-
-const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
-
-/// The type with this name. Data Pipeline writes names in its own case, as the fields of the SDK for Java: `s`, `bOOL`, `sS`,
-/// `nULLValue`.
-pub(in crate::format) fn type_of(name: &str) -> Option<&'static str> {
-    let name = if name == "nULLValue" { "NULL" } else { name };
-    TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(name))
-}
 
 /// The name of the item in the lines of an export.
 const ITEM: &str = "Item";

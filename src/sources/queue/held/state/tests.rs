@@ -9,19 +9,19 @@ fn message(id: u32) -> Message {
     message.attributes(GROUP, "group").build()
 }
 
-fn state() -> State {
-    State::new(true, Duration::from_mins(1), 1_000)
+fn state() -> HeldState {
+    HeldState::new(true, Duration::from_mins(1), 1_000)
 }
 
-fn taken(state: &mut State) -> Option<u64> {
+fn taken(state: &mut HeldState) -> Option<u64> {
     state.take().map(|(number, _)| number)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_has_expired_moves_nothing_of_its_group() {
-    let settled: fn(&mut State, u64) = State::settle;
-    let released = |state: &mut State, number| state.release(number, Duration::ZERO);
-    for end in [settled, released, State::set_aside] {
+    let settled: fn(&mut HeldState, u64) = HeldState::settle;
+    let released = |state: &mut HeldState, number| state.release(number, Duration::ZERO);
+    for end in [settled, released, HeldState::set_aside] {
         let mut state = state();
         state.hold(message(1));
         let expired = taken(&mut state).unwrap();

@@ -1,0 +1,29 @@
+//! What the calls to all services of AWS have in common.
+//!
+//! `request` makes one call without the SDK's retries, `renewal` renews its credentials, and `transmission` and `answer_limit` see
+//! what goes over the connection. `classify` reads an error, `correlate` an answer, and `whole_body` recognizes one that was cut off.
+
+mod answer_limit;
+mod classify;
+#[cfg(feature = "_service")]
+#[allow(dead_code, reason = "each service uses a part of it")]
+pub(crate) mod correlate;
+#[cfg(test)]
+pub(crate) mod recording;
+#[cfg_attr(not(feature = "_service"), expect(dead_code))]
+pub(crate) mod renewal;
+#[cfg(feature = "_service")]
+pub(crate) mod request;
+mod transmission;
+#[cfg(any(feature = "cloudwatch-logs", feature = "dynamodb", feature = "s3", feature = "sqs"))]
+pub(crate) mod whole_body;
+
+pub use answer_limit::AnswerLimit;
+#[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
+pub(crate) use classify::of_named_resources;
+#[cfg(feature = "s3-offload")]
+pub(crate) use classify::of_upload;
+#[cfg(all(test, feature = "dynamodb", feature = "eventbridge"))]
+pub(crate) use classify::stops;
+pub use classify::{classify, classify_entry};
+pub use transmission::Transmission;

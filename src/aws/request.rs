@@ -1,0 +1,102 @@
+//! A request to a service: how its client makes it, without retries, and its span.
+
+use std::pin::Pin;
+
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use tracing::{Instrument, Span};
+
+/// The renewal of a client's identity cache. A macro, because each SDK has types of its own.
+macro_rules! renewal {
+    ($sdk:ident, $client:expr) => {{
+        // A cache of the SDK needs a timer; a client with a cache of its own may lack one.
+        let has_timer = $client.config().identity_cache().is_none() || $client.config().sleep_impl().is_some();
+        $crate::aws::renewal::Renewal::with(has_timer.then_some(|| $sdk::config::IdentityCache::lazy().build()))
+    }};
+}
+
+/// The changes for the calls of one service's client. A macro, because each SDK has types of its own.
+///
+/// The SDK's retries are off: they would multiply the attempts and hide throttles from the delivery, and the adaptive mode
+/// would pace the calls a second time. The rest of the retry configuration stays, such as when connections are reused.
+macro_rules! single_attempt {
+    ($sdk:ident, $client:expr) => {{
+        use $crate::aws::renewal::Changes;
+        use $crate::aws::request::renewal;
+        use $sdk::config::SharedInterceptor;
+        use $sdk::config::retry::{RetryConfig, RetryMode};
+        let retries = $client.config().retry_config().cloned();
+        let retries = retries.unwrap_or_else(RetryConfig::standard);
+        let renewal = renewal!($sdk, $client);
+        let transmission = $crate::aws::Transmission::renewing(renewal.clone());
+        let mut changes =
+            $sdk::Config::builder().retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
+        // The SDK looks for no setting that disables it then, which it does before each of its hooks.
+        changes.push_interceptor(SharedInterceptor::permanent(transmission));
+        let crate_name = $sdk::config::FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION")));
+        let always = match crate_name {
+            Ok(crate_name) => changes.framework_metadata(crate_name),
+            // The user agent is then sent without the name of this crate.
+            Err(_) => changes,
+        };
+        Changes { always, renewal }
+    }};
+}
+
+/// A span for one request, with OpenTelemetry's names for requests to AWS and with fields of its service. A field without a
+/// value is recorded later. Nothing is evaluated unless a subscriber is interested in the span.
+macro_rules! request_span {
+    ($service:literal, $method:literal, $($fields:tt)*) => {
+        tracing::debug_span!(
+            target: $crate::events::REQUEST,
+            "request",
+            otel.kind = "client",
+            otel.name = concat!($service, ".", $method),
+            otel.status_code = tracing::field::Empty,
+            rpc.system = "aws-api",
+            rpc.service = $service,
+            rpc.method = $method,
+            aws.request_id = tracing::field::Empty,
+            error.type = tracing::field::Empty,
+            $($fields)*
+        )
+    };
+}
+
+pub(crate) use {renewal, request_span, single_attempt};
+
+/// Makes a request in its span and records why it failed. The request is pinned, because the future of an SDK call is
+/// several kilobytes large and would otherwise be moved.
+pub(crate) async fn in_span<F, O, E, R>(
+    request: Pin<&mut F>,
+    span: &Span,
+    request_id: impl FnOnce(&Result<O, SdkError<E, R>>) -> Option<&str>,
+) -> Result<O, SdkError<E, R>>
+where
+    F: Future<Output = Result<O, SdkError<E, R>>>,
+    E: ProvideErrorMetadata,
+{
+    let result = request.instrument(span.clone()).await;
+    if !span.is_disabled() {
+        if let Some(id) = request_id(&result) {
+            span.record("aws.request_id", id);
+        }
+        if let Err(error) = &result {
+            span.record("error.type", kind(error));
+            span.record("otel.status_code", "ERROR");
+        }
+    }
+    result
+}
+
+/// The code of the service, or a description of the failure.
+fn kind<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
+    match error {
+        SdkError::ServiceError(answer) => answer.err().code().unwrap_or("unreadable answer"),
+        SdkError::ConstructionFailure(_) => "request not built",
+        SdkError::TimeoutError(_) => "timeout",
+        SdkError::DispatchFailure(_) => "connection failed",
+        SdkError::ResponseError(_) => "answer cut short",
+        _ => "unknown failure",
+    }
+}

@@ -1,0 +1,191 @@
+//! Changes of the visibility timeout of received messages.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::ChangeMessageVisibilityBatchRequestEntry;
+
+use super::calls::Calls;
+use super::deletions::check_handle;
+use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
+use super::{failed, short_name};
+use crate::aws::classify;
+use crate::aws::correlate::{by_id, wire_id};
+use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
+use crate::invalid::InvalidEntry;
+
+/// The longest visibility timeout: 12 hours. From the API reference of `ChangeMessageVisibility`.
+pub const MAX_VISIBILITY_TIMEOUT: Duration = Duration::from_hours(12);
+
+/// A new visibility timeout for a received message.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VisibilityChange {
+    /// The receipt handle of the message.
+    pub receipt_handle: String,
+    /// How long the message stays hidden from other consumers, from the time of the call; 0 makes it visible at once. SQS
+    /// counts whole seconds, so it is rounded up. At most [`MAX_VISIBILITY_TIMEOUT`].
+    pub timeout: Duration,
+}
+
+impl VisibilityChange {
+    /// Hides the message with this receipt handle for this long.
+    pub fn new(receipt_handle: impl Into<String>, timeout: Duration) -> Self {
+        Self {
+            receipt_handle: receipt_handle.into(),
+            timeout,
+        }
+    }
+
+    fn seconds(&self) -> u64 {
+        let begun = u64::from(self.timeout.subsec_nanos() > 0);
+        self.timeout.as_secs().saturating_add(begun)
+    }
+}
+
+/// Without the receipt handle, which gives the right to delete the message.
+impl fmt::Debug for VisibilityChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VisibilityChange")
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An SQS queue to change the visibility timeouts of received messages in.
+///
+/// Changes of one receipt handle arrive in the order of the input. If SQS refuses a handle, only that change is handed back;
+/// the others are applied. A timeout begins when SQS receives the call, also for a change that was sent again.
+///
+/// Retries, credentials and timeouts of calls are as with [`SqsQueue`](super::SqsQueue).
+#[derive(Clone)]
+pub struct SqsVisibility {
+    calls: Calls,
+    url: String,
+    limits: Limits,
+}
+
+impl SqsVisibility {
+    /// The queue with this URL.
+    ///
+    /// # Default
+    /// | limit | value |
+    /// |---|---|
+    /// | entries of a call | [`MAX_MESSAGES`], 10. From the API reference of `ChangeMessageVisibilityBatch` |
+    /// | bytes of the handles of a call | [`MAX_BATCH_BYTES`], 1,048,576, the limit of a request to SQS; ten handles have some 4,000 |
+    pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
+        Self {
+            calls: Calls::new(client),
+            url: queue_url.into(),
+            limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
+        }
+    }
+
+    /// Other limits, for endpoints with lower or higher ones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+impl BatchTarget for SqsVisibility {
+    type Entry = VisibilityChange;
+
+    fn name(&self) -> Cow<'_, str> {
+        format!("sqs/{}", short_name(&self.url)).into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn check(&self, change: &VisibilityChange) -> Result<usize, InvalidEntry> {
+        if change.timeout > MAX_VISIBILITY_TIMEOUT {
+            return Err(InvalidEntry::OutOfRange {
+                part: "visibility timeout in seconds",
+                low: 0,
+                high: MAX_VISIBILITY_TIMEOUT.as_secs().cast_signed(),
+                actual: change.seconds().try_into().unwrap_or(i64::MAX),
+            });
+        }
+        check_handle(&change.receipt_handle, &self.limits)
+    }
+
+    fn lane(&self, change: &VisibilityChange) -> Option<Lane> {
+        Some(Lane::exclusive(&change.receipt_handle))
+    }
+
+    async fn send(&self, changes: &[VisibilityChange]) -> Answer {
+        let entries = changes.iter().enumerate().map(|(place, change)| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(wire_id(place))
+                .receipt_handle(&change.receipt_handle)
+                .visibility_timeout(change.seconds().try_into().unwrap_or(i32::MAX))
+                .build()
+        });
+        let Ok(entries) = entries.collect() else {
+            return Answer::Whole(Verdict::Refused(Fault::new("no receipt handle")));
+        };
+        match self.calls.change_visibility(&self.url, entries).await {
+            Ok(output) => by_id(
+                "SQS",
+                changes.len(),
+                output.successful.into_iter().map(|entry| (entry.id, Verdict::Accepted)),
+                output.failed.iter().map(failed),
+            ),
+            Err(error) => classify(error),
+        }
+    }
+}
+
+impl fmt::Debug for SqsVisibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqsVisibility")
+            .field("queue", &short_name(&self.url))
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::client;
+    use super::*;
+    use crate::aws::recording::Recorder;
+
+    fn visibility(recorder: &Recorder) -> SqsVisibility {
+        SqsVisibility::new(client(recorder), "https://sqs.eu-central-1.amazonaws.com/1/orders")
+    }
+
+    #[tokio::test]
+    async fn a_timeout_is_rounded_up_to_whole_seconds() {
+        let recorder = Recorder::answering(200, "{}");
+        let timeouts = [Duration::ZERO, Duration::from_millis(1_001), MAX_VISIBILITY_TIMEOUT];
+        let changes = timeouts.map(|timeout| VisibilityChange::new("handle", timeout));
+        visibility(&recorder).send(&changes).await;
+        let body = recorder.only_request().body;
+        for seconds in ["0", "2", "43200"] {
+            assert!(body.contains(&format!(r#""VisibilityTimeout":{seconds}}}"#)), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_of_more_than_twelve_hours_is_refused_before_the_call() {
+        let visibility = visibility(&Recorder::answering(200, "{}"));
+        let check = |timeout| visibility.check(&VisibilityChange::new("handle", timeout));
+        assert_eq!(check(MAX_VISIBILITY_TIMEOUT), Ok(6));
+        let error = check(MAX_VISIBILITY_TIMEOUT + Duration::from_nanos(1)).unwrap_err();
+        let expected = "the visibility timeout in seconds is 43201, the limits are 0 and 43200";
+        assert_eq!(error.to_string(), expected);
+        check(Duration::MAX).unwrap_err();
+    }
+
+    #[test]
+    fn debug_shows_no_receipt_handle() {
+        let change = VisibilityChange::new("secret", Duration::ZERO);
+        assert!(!format!("{change:?}").contains("secret"));
+    }
+}
