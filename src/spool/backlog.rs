@@ -16,6 +16,7 @@ use super::error::SpoolError;
 use super::handle::StoreHandle;
 use super::json::{self, Form};
 use super::pending::Pending;
+use super::quiet::may_warn;
 use super::settlement::Settlement;
 use super::store::{Read, Refusal, StoredEntry};
 use crate::engine::{Confirmation, Incoming, Input};
@@ -32,9 +33,6 @@ const BYTES_AT_A_TIME: usize = 1 << 20;
 
 /// How long after an error the disk is read again.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// How long an error is not logged again.
-const QUIET: Duration = Duration::from_mins(1);
 
 /// The entries on disk from the first that is not settled, as far as the window reaches. They end only with the delivery.
 pub(super) struct Backlog<V> {
@@ -123,15 +121,6 @@ impl<V> Backlog<V> {
     }
 }
 
-/// Whether the same was not logged for some time.
-fn may_warn(warned: &mut Option<Instant>) -> bool {
-    let may_warn = warned.is_none_or(|warned| warned.elapsed() >= QUIET);
-    if may_warn {
-        *warned = Some(Instant::now());
-    }
-    may_warn
-}
-
 impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
     /// The entry for the delivery. `None` if there is nothing to deliver.
     fn incoming(&mut self, entry: &StoredEntry) -> Option<Incoming<V>> {
@@ -203,22 +192,5 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
         if let Some(handling) = &self.handling {
             handling.ends_early();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::time::advance;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn the_same_is_logged_once_a_minute() {
-        let mut warned = None;
-        assert!(may_warn(&mut warned) && !may_warn(&mut warned));
-        advance(QUIET / 2).await;
-        assert!(!may_warn(&mut warned));
-        advance(QUIET / 2).await;
-        assert!(may_warn(&mut warned) && !may_warn(&mut warned));
     }
 }

@@ -11,9 +11,11 @@ use std::time::Duration;
 use futures::task::AtomicWaker;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use super::clock;
 use super::error::SpoolError;
+use super::quiet::may_warn;
 use super::store::Refusal;
 use crate::moment::Moment;
 use crate::progress::Mark;
@@ -76,6 +78,8 @@ struct State {
     gone_until: u64,
     /// Entries that were refused and are not marked so on disk.
     refusals: Vec<Refusal>,
+    /// When it was last logged that an entry was refused.
+    warned_of_refusal: Option<Instant>,
     /// The doubts as the folder has them.
     doubts_on_disk: BTreeMap<u64, i64>,
     /// How often code of the program has panicked with an entry that is not settled.
@@ -129,6 +133,7 @@ impl Settlement {
                 removed_until: first,
                 gone_until: first,
                 refusals: Vec::new(),
+                warned_of_refusal: None,
                 doubts_on_disk,
                 panics: BTreeMap::new(),
                 undelivered: 0,
@@ -180,6 +185,11 @@ impl Settlement {
         state.undelivered += 1;
         state.mark.settle(number..number + 1);
         self.settled(&state);
+    }
+
+    /// Whether none was logged for some time.
+    pub(super) fn may_warn_of_refusal(&self) -> bool {
+        may_warn(&mut self.state().warned_of_refusal)
     }
 
     /// Code of the program has panicked with this entry. It may be another time, or it may be the entry.
