@@ -49,7 +49,7 @@ mod stops_tests;
 mod target;
 #[cfg(feature = "aws")]
 mod transmission;
-#[cfg(any(feature = "cloudwatch-logs", feature = "dynamodb", feature = "s3", feature = "sqs"))]
+#[cfg(feature = "aws")]
 mod whole_body;
 
 pub use self::target::Limits;
