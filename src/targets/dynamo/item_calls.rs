@@ -116,10 +116,7 @@ impl Calls {
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         let call = call.customize().config_override(self.changes.clone());
         #[cfg(feature = "spool")]
-        let call = match is_spooled {
-            true => call.interceptor(SortedBody),
-            false => call,
-        };
+        let call = if is_spooled { call.interceptor(SortedBody) } else { call };
         #[cfg(not(feature = "spool"))]
         let _ = is_spooled;
         let request = pin!(call.send());
