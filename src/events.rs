@@ -19,7 +19,8 @@
 //! | [`STOPPED`] | warn | a fault has stopped the delivery of a producer or of a spool; the next entry or some time starts a new one; at most once a minute |
 //! | [`UNCLAIMED`] | warn | an entry of a producer was not delivered and its receipt was dropped, at most once a minute; a producer has ended with such entries |
 //! | [`SPOOL`] | info | a spool (`Delivery::spooled`) begins with entries that an earlier one has left, or is closed |
-//! | | warn | its folder could not be read or written, an entry of it is not of the type of the delivery, or it is full and its oldest entries were removed; each at most once a minute |
+//! | | warn | its folder could not be read or written, an entry of it is not of the type of the delivery, was refused for good and is kept in the folder, or it is full and its oldest entries were removed; each at most once a minute |
+//! | | warn | an entry of it has made the program panic twice, and is kept in the folder |
 //! | [`LOOKUP`] | warn | a target could not look up what it needs before the first call: a table's key, a queue's attribute |
 //! | | debug | a lookup is repeated, or the table is missing, which the delivery itself reports |
 //! | [`ANSWER`] | warn | the service answered for entries that were not sent |
@@ -50,7 +51,8 @@
 //! | `entries` | number | [`UNCLAIMED`], [`ANSWER`], [`CALL`], [`SPOOL`] (info) | the number of entries concerned; of a spool that begins, those that were left |
 //! | `bytes` | number | [`SPOOL`] (info) | what they take on disk |
 //! | `delivered`, `left`, `refused`, `dropped` | number | [`SPOOL`] | at the close, as in the report of the spool; `dropped` also when a full spool removes entries |
-//! | `error`, `cause` | text | [`SPOOL`] (warn) | why the folder could not be read or written; why an entry cannot be read |
+//! | `error`, `cause` | text | [`SPOOL`] (warn) | why the folder could not be read or written; why an entry cannot be read, or was refused |
+//! | `number` | number | [`SPOOL`] (warn) | the number of an entry that is kept as refused |
 //! | `sent`, `accepted`, `condition_failed`, `throttled`, `failed`, `refused` | number | [`CALL`] | entries of the call, all and by verdict |
 //! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has exceeded, as in [`Report::throttled_by`](crate::Report::throttled_by); absent if the service does not name them |
 //! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent if the strategy has none |

@@ -52,12 +52,14 @@ pub(super) fn bound(answer: &mut HttpResponse, operation: &str) {
         return;
     }
     let most = most_bytes(operation);
-    let is_too_long = answer
-        .body()
-        .content_length()
-        .is_some_and(|length| length > most as u64);
+    let limit = match answer.body().content_length() {
+        // The HTTP client reads no more than that.
+        Some(length) if length <= most as u64 => return,
+        Some(_) => 0,
+        None => most,
+    };
     let body = replace(answer.body_mut(), SdkBody::taken());
-    *answer.body_mut() = SdkBody::from_body_1_x(Limited::new(body, if is_too_long { 0 } else { most }));
+    *answer.body_mut() = SdkBody::from_body_1_x(Limited::new(body, limit));
 }
 
 /// Whether the answer was longer than its bound.

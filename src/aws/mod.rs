@@ -15,7 +15,7 @@ pub(crate) mod renewal;
 #[cfg(feature = "_service")]
 pub(crate) mod request;
 mod transmission;
-#[cfg(any(feature = "cloudwatch-logs", feature = "dynamodb", feature = "s3", feature = "sqs"))]
+#[cfg(feature = "aws")]
 pub(crate) mod whole_body;
 
 pub use answer_limit::AnswerLimit;

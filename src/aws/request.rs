@@ -20,25 +20,30 @@ macro_rules! renewal {
 /// The SDK's retries are off: they would multiply the attempts and hide throttles from the delivery, and the adaptive mode
 /// would pace the calls a second time. The rest of the retry configuration stays, such as when connections are reused.
 macro_rules! single_attempt {
-    ($sdk:ident, $client:expr) => {{
+    ($sdk:ident, $client:expr) => {
+        $crate::aws::request::single_attempt!($sdk, $client, None)
+    };
+    ($sdk:ident, $client:expr, $whole_body:expr) => {{
         use $crate::aws::renewal::Changes;
         use $crate::aws::request::renewal;
-        use $sdk::config::SharedInterceptor;
+        use $crate::aws::Transmission;
         use $sdk::config::retry::{RetryConfig, RetryMode};
+        use $sdk::config::{FrameworkMetadata, Layer, SharedInterceptor};
         let retries = $client.config().retry_config().cloned();
         let retries = retries.unwrap_or_else(RetryConfig::standard);
+        let mut settings = Layer::new(env!("CARGO_PKG_NAME"));
+        settings.store_put(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
+        // Otherwise the user agent is sent without the name of this crate.
+        if let Ok(crate_name) = FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
+            settings.store_append(crate_name);
+        }
         let renewal = renewal!($sdk, $client);
-        let transmission = $crate::aws::Transmission::renewing(renewal.clone());
-        let mut changes =
-            $sdk::Config::builder().retry_config(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
+        let transmission = Transmission::renewing(renewal.clone())
+            .with_settings(settings.freeze())
+            .with_whole_body($whole_body);
+        let mut always = $sdk::Config::builder();
         // The SDK looks for no setting that disables it then, which it does before each of its hooks.
-        changes.push_interceptor(SharedInterceptor::permanent(transmission));
-        let crate_name = $sdk::config::FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION")));
-        let always = match crate_name {
-            Ok(crate_name) => changes.framework_metadata(crate_name),
-            // The user agent is then sent without the name of this crate.
-            Err(_) => changes,
-        };
+        always.push_interceptor(SharedInterceptor::permanent(transmission));
         Changes { always, renewal }
     }};
 }

@@ -19,18 +19,19 @@ use aws_smithy_runtime_api::client::endpoint::EndpointResolverParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{
-    self, BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
-    FinalizerInterceptorContextMut,
+    self, AfterDeserializationInterceptorContextRef, BeforeDeserializationInterceptorContextMut,
+    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextMut,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::DateTime;
-use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
+use aws_smithy_types::config_bag::{ConfigBag, FrozenLayer, Storable, StoreReplace};
 use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
 use super::answer_limit::{self, AnswerLimit};
 use super::renewal::{Renewal, Used};
+use super::whole_body::WholeBody;
 
 /// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
 /// `SKEW_DETECTION_THRESHOLD` in `aws-runtime`.
@@ -38,6 +39,9 @@ const SKEW: Duration = Duration::from_mins(4);
 
 /// A request that could not be made, for any other reason.
 const NOT_SENT: &str = "request not sent";
+
+/// Characters of the time of a signature.
+const SIGNING_TIME: usize = "20260921T141320Z".len();
 
 /// How the SDKs of DynamoDB and SQS sign.
 const SIGNATURE: AuthSchemeId = AuthSchemeId::new("sigv4");
@@ -54,12 +58,17 @@ pub struct Transmission {
     skew_known: Arc<AtomicBool>,
     /// The identity cache of the calls, if it can be renewed.
     renewal: Option<Renewal>,
+    /// What the calls have in common, made once: a configuration that is overridden for a call is copied for it.
+    settings: Option<FrozenLayer>,
+    /// How an answer of success is told from one that was cut off.
+    whole_body: Option<WholeBody>,
 }
 
 /// The request was handed to the HTTP client.
 #[derive(Debug)]
 struct Transmitted {
-    signed_at: Option<SystemTime>,
+    /// As in its header, to be read if the call fails.
+    signed_at: Option<[u8; SIGNING_TIME]>,
     skew_known: bool,
     credentials: Option<Used>,
 }
@@ -120,11 +129,37 @@ impl Transmission {
             ..Self::default()
         }
     }
+
+    /// All calls have these settings, which take precedence over those of the client.
+    #[cfg(feature = "_service")]
+    pub(crate) fn with_settings(self, settings: FrozenLayer) -> Self {
+        Self {
+            settings: Some(settings),
+            ..self
+        }
+    }
+
+    /// An answer of success is one only if it has a whole body, unless that is `None`.
+    #[cfg(feature = "_service")]
+    pub(crate) fn with_whole_body(self, whole_body: Option<WholeBody>) -> Self {
+        Self { whole_body, ..self }
+    }
 }
 
 impl Intercept for Transmission {
     fn name(&self) -> &'static str {
         "Transmission"
+    }
+
+    fn read_before_execution(
+        &self,
+        _: &BeforeSerializationInterceptorContextRef<'_>,
+        bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if let Some(settings) = &self.settings {
+            bag.push_shared_layer(settings.clone());
+        }
+        Ok(())
     }
 
     fn read_before_transmit(
@@ -133,7 +168,8 @@ impl Intercept for Transmission {
         _: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let signed_at = context.request().headers().get("x-amz-date").and_then(signing_time);
+        let signed_at = context.request().headers().get("x-amz-date");
+        let signed_at = signed_at.and_then(|signed_at| signed_at.as_bytes().try_into().ok());
         bag.interceptor_state().store_put(Transmitted {
             signed_at,
             skew_known: self.skew_known.load(Relaxed),
@@ -152,8 +188,17 @@ impl Intercept for Transmission {
         let Some(transmitted) = bag.load::<Transmitted>() else {
             return Ok(());
         };
+        if context.response().status().is_success() {
+            // The signature had the right time.
+            if transmitted.skew_known {
+                self.skew_known.store(false, Relaxed);
+            }
+            return Ok(());
+        }
+        let signed_at = transmitted.signed_at.as_ref();
+        let signed_at = signed_at.and_then(|text| signing_time(str::from_utf8(text).ok()?));
         let answered_at = context.response().headers().get("date").and_then(http_date);
-        let clock = match transmitted.signed_at.zip(answered_at) {
+        let clock = match signed_at.zip(answered_at) {
             None => Clock::Unknown,
             Some((signed_at, answered_at)) => {
                 let is_skewed = distance(signed_at, answered_at) > SKEW;
@@ -165,11 +210,21 @@ impl Intercept for Transmission {
                 }
             }
         };
-        if !context.response().status().is_success() {
-            let credentials = transmitted.credentials.clone();
-            context.response_mut().add_extension(Signature { clock, credentials });
-        }
+        let credentials = transmitted.credentials.clone();
+        context.response_mut().add_extension(Signature { clock, credentials });
         Ok(())
+    }
+
+    fn read_after_deserialization(
+        &self,
+        context: &AfterDeserializationInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        match self.whole_body {
+            Some(whole_body) => whole_body.look_at(context),
+            None => Ok(()),
+        }
     }
 
     fn modify_before_completion(

@@ -4,12 +4,9 @@
 //! that everything was accepted, the connection that ends with it may have lost the failures.
 
 use aws_smithy_runtime_api::box_error::BoxError;
-use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::AfterDeserializationInterceptorContextRef;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::config_bag::ConfigBag;
 
-/// An interceptor that turns a success whose body is not whole into an answer that was cut short.
+/// How a success whose body is not whole is recognized, which becomes an answer that was cut short.
 #[derive(Debug, Clone, Copy)]
 #[allow(dead_code, reason = "each service uses one of them")]
 pub(crate) enum WholeBody {
@@ -20,6 +17,16 @@ pub(crate) enum WholeBody {
 }
 
 impl WholeBody {
+    /// # Errors
+    /// When the answer is a success and its body is cut off.
+    pub(super) fn look_at(self, context: &AfterDeserializationInterceptorContextRef<'_>) -> Result<(), BoxError> {
+        let is_cut_off = |body: &[u8]| !self.is_whole(body);
+        if context.output_or_error().is_ok() && context.response().body().bytes().is_some_and(is_cut_off) {
+            return Err("the body of the answer is not whole".into());
+        }
+        Ok(())
+    }
+
     fn is_whole(self, body: &[u8]) -> bool {
         match self {
             Self::Json => !body.trim_ascii().is_empty(),
@@ -41,25 +48,6 @@ fn ends_with_end_of(root: &str, body: &[u8]) -> bool {
     let empty = tag.strip_suffix("/>");
     let name = |tag: &str| tag.split_ascii_whitespace().next() == Some(root);
     end.or(empty).is_some_and(name)
-}
-
-impl Intercept for WholeBody {
-    fn name(&self) -> &'static str {
-        "WholeBody"
-    }
-
-    fn read_after_deserialization(
-        &self,
-        context: &AfterDeserializationInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let is_cut_off = |body: &[u8]| !self.is_whole(body);
-        if context.output_or_error().is_ok() && context.response().body().bytes().is_some_and(is_cut_off) {
-            return Err("the body of the answer is not whole".into());
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

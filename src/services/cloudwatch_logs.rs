@@ -5,7 +5,7 @@ use std::fmt;
 use std::pin::pin;
 
 use aws_sdk_cloudwatchlogs::Client;
-use aws_sdk_cloudwatchlogs::config::{Builder, SharedInterceptor};
+use aws_sdk_cloudwatchlogs::config::Builder;
 use aws_sdk_cloudwatchlogs::operation::RequestId;
 use aws_sdk_cloudwatchlogs::types::{InputLogEvent, RejectedLogEventsInfo};
 
@@ -72,11 +72,8 @@ impl LogStream {
     /// | entries of a call | [`MAX_EVENTS`], 10,000 |
     /// | bytes of a call, and of an event | [`MAX_BATCH_BYTES`], 1,048,576; it was 256 KiB for an event until April 2025 |
     pub fn new(client: Client, group: impl Into<String>, stream: impl Into<String>) -> Self {
-        let mut changes = single_attempt!(aws_sdk_cloudwatchlogs, client);
         // An answer that names no rejected events may have no members.
-        changes
-            .always
-            .push_interceptor(SharedInterceptor::permanent(WholeBody::Json));
+        let changes = single_attempt!(aws_sdk_cloudwatchlogs, client, Some(WholeBody::Json));
         Self {
             changes,
             client,

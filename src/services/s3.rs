@@ -5,7 +5,7 @@ use std::fmt;
 use std::pin::pin;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::{Builder, SharedInterceptor};
+use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::operation::RequestId;
 use aws_sdk_s3::operation::delete_objects::DeleteObjectsOutput;
 use aws_sdk_s3::types::{Delete, DeletedObject, Error, ObjectIdentifier};
@@ -75,9 +75,8 @@ impl S3Deletions {
     /// | bytes of a version id | [`MAX_VERSION_ID_BYTES`], 1,024 |
     pub fn new(client: Client, bucket: impl Into<String>) -> Self {
         let largest = MAX_KEY_BYTES + MAX_VERSION_ID_BYTES;
-        let mut changes = single_attempt!(aws_sdk_s3, client);
-        let whole_body = SharedInterceptor::permanent(WholeBody::Xml("DeleteResult"));
-        changes.always.push_interceptor(whole_body);
+        let whole_body = Some(WholeBody::Xml("DeleteResult"));
+        let changes = single_attempt!(aws_sdk_s3, client, whole_body);
         Self {
             changes,
             client,

@@ -36,18 +36,23 @@
 //!   leaves nothing that is known to be delivered. With [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when
 //!   a newer one of its key is read; that one is on disk until it is delivered.
 //! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
-//!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. The only exception is
-//!   an update that must not be applied twice, or a transaction, that was in flight when the answers ceased: nine minutes later no one can
-//!   tell whether it was applied, so it is refused as [in doubt](crate::Undelivered::may_have_been_delivered), as in any
-//!   delivery. One that is [idempotent](crate::targets::dynamo::ItemWrite::idempotent) is sent again instead. When the
+//!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. When the
 //!   delivery [stops](crate::Cause::Stopped), for example because the queue does not exist, it is tried again after 1 s, later once a
 //!   minute, and at a [flush](Spool::flush).
 //! - **Refused for good.** An entry that the service refuses or would refuse is given to the
 //!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without one, or if it fails, the entry is kept in the folder, apart
-//!   from the others and with its cause, where [`SpoolFolder`] finds it. An entry whose condition does not hold is settled. One whose
+//!   from the others and with its cause, where [`SpoolFolder`] finds it, and it is [logged](crate::events::SPOOL). An entry whose condition does not hold is settled. One whose
 //!   conversion panics in two deliveries is kept apart as well, and so for [`check`](crate::targets::BatchTarget::check) and other methods
 //!   of a target that have one entry. A panic of [`send`](crate::targets::BatchTarget::send) or
 //!   [`supersedes`](crate::targets::BatchTarget::supersedes), which have several, stops the delivery each time that it comes to them.
+//! - **In doubt for too long.** An update that must not be applied twice, or a transaction, that was in flight when the answers ceased can be
+//!   decided for nine minutes, as long as DynamoDB surely knows its token. After that, to send it might apply it twice, and no
+//!   answer could tell. As only the program knows what is worse, it is not sent and not lost: it is refused for good, with
+//!   [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) for the handler, or with "it may have been delivered" at the
+//!   end of its cause in the folder. An outage in which calls end without an answer or with a 5xx leaves as many of them as calls were in flight
+//!   when it began, and one more for each nine minutes, because single calls test whether it is over. An update that
+//!   may be applied twice is made [idempotent](crate::targets::dynamo::ItemWrite::idempotent), and is sent until it is answered; a
+//!   transaction that also puts an item of its own with the condition that it is not there can be handed over again.
 //! - **Measured.** Each delivery that stops is a span of its own, and counts in it and in the [metrics](crate::metrics) as undelivered what
 //!   it has handed back. It stays in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count it.
 //!

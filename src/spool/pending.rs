@@ -47,10 +47,16 @@ impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
                 ..
             } = *self;
             if undelivered.cause.is_permanent() {
-                let cause = undelivered.cause.to_string();
+                let mut cause = undelivered.cause.to_string();
+                if undelivered.may_have_been_delivered {
+                    cause.push_str("; it may have been delivered");
+                }
                 if handling.hand_back(undelivered).await.is_none() {
                     settlement.handled(number);
                 } else {
+                    if settlement.may_warn_of_refusal() {
+                        warn!(target: SPOOL, number, cause, "an entry was refused for good; it is kept in the folder");
+                    }
                     settlement.refuse(Refusal { number, cause });
                 }
             } else if settlement.has_panicked_twice(number) {

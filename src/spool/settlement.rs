@@ -16,6 +16,7 @@ use super::clock;
 use super::error::SpoolError;
 use super::store::Refusal;
 use crate::contract::{Doubts, Identity};
+use crate::log_limit::LogLimit;
 use crate::moment::Moment;
 use crate::progress::Mark;
 use crate::sync::{Mutex, MutexGuard};
@@ -76,6 +77,8 @@ struct State {
     gone_until: u64,
     /// Entries that were refused and are not marked so on disk.
     refusals: Vec<Refusal>,
+    /// Limits the warnings that an entry was refused.
+    warnings: LogLimit,
     /// The doubts as the folder has them.
     doubts_on_disk: BTreeMap<u64, i64>,
     /// How often code of the program has panicked with an entry that is not settled.
@@ -129,6 +132,7 @@ impl Settlement {
                 removed_until: first,
                 gone_until: first,
                 refusals: Vec::new(),
+                warnings: LogLimit::default(),
                 doubts_on_disk,
                 panics: BTreeMap::new(),
                 undelivered: 0,
@@ -180,6 +184,11 @@ impl Settlement {
         state.undelivered += 1;
         state.mark.settle(number..number + 1);
         self.settled(&state);
+    }
+
+    /// Whether none was logged for some time.
+    pub(super) fn may_warn_of_refusal(&self) -> bool {
+        self.state().warnings.permits()
     }
 
     /// Code of the program has panicked with this entry. It may be another time, or it may be the entry.

@@ -30,7 +30,9 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 pub(super) use self::change::{Change, NewEntry, Refusal};
 use self::change::{Wrong, remove_until};
 pub(super) use self::database::Totals;
-use self::database::{FILE, Spool, known_totals, log, open, open_or_create, open_unchanging, shared, spool};
+use self::database::{
+    FILE, Spool, is_emptied, known_totals, log, open, open_or_create, open_unchanging, shared, spool,
+};
 use self::failure::{damaged, failure, is_without_space};
 use self::files::Files;
 pub(super) use self::rows::{Damage, Kind, StoredEntry, cost};
@@ -88,6 +90,7 @@ impl Store {
         let location = Location::create(folder).map_err(|error| SpoolError::storage(folder, error))?;
         let lock = location.lock()?;
         let folder = location.folder().to_owned();
+        not_emptied(&folder)?;
         location.create_private(FILE);
         let mut opened = open_or_create(&folder);
         if opened.as_ref().is_err_and(is_without_space) && Reserve::release_old(&folder) {
@@ -533,8 +536,18 @@ fn oldest(transaction: &Transaction<'_>, select: &str, from: u64, bytes: u64) ->
     Ok((end, freed))
 }
 
+/// # Errors
+/// When opening the file would remove what is left of the entries.
+fn not_emptied(folder: &Path) -> Result<(), SpoolError> {
+    if is_emptied(folder) {
+        return Err(damaged(folder, "it is empty, but there is a log of its changes"));
+    }
+    Ok(())
+}
+
 /// Looks into a folder that may be in use.
 pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), SpoolError> {
+    not_emptied(folder)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = |connection: &Connection| {
         let totals = known_totals(folder, connection)?;

@@ -6,7 +6,7 @@ use aws_batch_delivery::Delivery;
 use aws_batch_delivery::sources::Receive;
 use aws_batch_simulator::{Latency, QueueOptions, Simulator};
 use futures::StreamExt;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::receives::{filled, filled_in_order, message, number, ordered};
 
@@ -135,4 +135,42 @@ async fn a_message_whose_handler_fails_comes_again_less_and_less_often() {
     };
     timeout(Duration::from_mins(1), failing).await.unwrap_err();
     assert_eq!(attempts, 5, "at 0, 2, 6, 14 and 30 s");
+}
+
+/// bbc/sqs-consumer#260: the heartbeat of a message comes after its deletion, and fails. impalasys/talon#69: it comes after the message was
+/// released, and hides it for another visibility timeout.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_is_underway_neither_fails_after_a_deletion_nor_hides_a_released_message() {
+    const VISIBILITY: Duration = Duration::from_secs(30);
+    // The renewal leaves after half of the timeout, and is answered 2 s later.
+    for milliseconds in (14_000..18_000).step_by(250) {
+        let handled = Duration::from_millis(milliseconds);
+        let simulator = Simulator::new(1);
+        let queue = filled(&simulator, 2).await;
+        simulator.set_latency(Latency::fixed(Duration::from_secs(2)));
+        let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+            .visibility_timeout(VISIBILITY)
+            .until_empty_for(Duration::from_secs(5))
+            .messages();
+        let progress = messages.progress();
+        let first = messages.next().await.unwrap().unwrap();
+        let second = messages.next().await.unwrap().unwrap();
+        sleep(handled).await;
+        first.ticket.settle();
+        drop(second);
+        let released = Instant::now();
+        let again = messages.next().await.unwrap().unwrap();
+        let after = released.elapsed();
+        assert_eq!((number(&again), again.receive_count()), (1, 2));
+        assert!(after < VISIBILITY / 3, "{handled:?}: it comes again after {after:?}");
+        again.ticket.settle();
+        assert!(messages.next().await.is_none());
+        let figures = progress.finished().await;
+        assert_eq!(
+            (figures.deleted, figures.released, figures.expired),
+            (2, 1, 0),
+            "{handled:?}"
+        );
+        assert!(queue.is_empty());
+    }
 }

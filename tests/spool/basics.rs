@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_batch_delivery::events::SPOOL;
 use aws_batch_delivery::spool::{SpoolError, SpoolFolder, SpoolOptions, SyncPolicy};
 use aws_batch_delivery::targets::{Answer, Fault};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use tempfile::tempdir;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::log::Log;
 use crate::numbers::{accept, numbers, refuse_odd, sent, spooled};
 use crate::options::{no_delay, one_at_a_time};
 
@@ -77,6 +79,7 @@ async fn a_delivery_that_stops_is_tried_again_and_nothing_overtakes() {
 
 #[tokio::test(start_paused = true)]
 async fn entries_that_are_refused_for_good_are_kept_apart() {
+    let log = Log::start();
     let folder = tempdir().unwrap();
     let (target, _) = numbers(|_, chunk| refuse_odd(chunk));
     let spool = spooled(target, no_delay(), folder.path()).await;
@@ -97,6 +100,10 @@ async fn entries_that_are_refused_for_good_are_kept_apart() {
     assert_eq!(refused[0].cause.as_deref(), Some("refused: odd"));
     opened.remove_refused(refused[4].number).unwrap();
     assert_eq!(opened.refused(100).unwrap().len(), 5);
+    // One for all of them.
+    let mut logged = log.of(SPOOL);
+    logged.retain(|event| event.field("cause") == "refused: odd");
+    assert_eq!((logged.len(), logged[0].field("number")), (1, "1"));
 }
 
 #[tokio::test(start_paused = true)]

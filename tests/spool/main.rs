@@ -9,6 +9,9 @@ mod disk;
 mod full;
 mod gone;
 mod kills;
+#[path = "../support/log.rs"]
+#[expect(dead_code, reason = "other tests have spans and levels")]
+mod log;
 mod numbers;
 #[path = "../support/options.rs"]
 mod options;

@@ -1,11 +1,15 @@
 //! Counters of a spool: each delivery of it goes on where the one before it has stopped.
 
+use std::convert::Infallible;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_batch_delivery::spool::{Spool, SpoolFolder, SpoolOptions};
-use aws_batch_delivery::{Delivery, DeliveryOptions};
-use aws_batch_simulator::{InjectedFault, KeyType, Simulator, Table, TableOptions};
+use aws_batch_delivery::targets::dynamo::{DynamoWrites, ItemWrite};
+use aws_batch_delivery::{Delivery, DeliveryOptions, Values};
+use aws_batch_simulator::{Faults, InjectedFault, KeyType, Simulator, Table, TableOptions};
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 use tempfile::tempdir;
 use tokio::time::sleep;
@@ -41,11 +45,15 @@ fn stock() -> (Simulator, Table) {
     (simulator, table)
 }
 
-async fn spooled(simulator: &Simulator, folder: &Path) -> Spool<(Key, Arrival)> {
-    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "stock")
+fn updates(simulator: &Simulator) -> Delivery<DynamoWrites, Values<(Key, Arrival)>> {
+    Delivery::to_dynamo(simulator.dynamo_client(), "stock")
         .update::<Key, Arrival>("ADD pieces :more")
-        .options(DeliveryOptions::default().concurrency(1));
-    delivery.spooled(SpoolOptions::at(folder)).await.unwrap()
+        .options(DeliveryOptions::default().concurrency(1))
+}
+
+async fn spooled(simulator: &Simulator, folder: &Path) -> Spool<(Key, Arrival)> {
+    let updates = updates(simulator);
+    updates.spooled(SpoolOptions::at(folder)).await.unwrap()
 }
 
 async fn enqueue(spool: &Spool<(Key, Arrival)>) {
@@ -131,8 +139,79 @@ async fn an_increment_in_doubt_for_too_long_is_kept_apart_and_all_others_count()
         assert_eq!(counted(&table), (INCREMENTS - 1).to_string());
         let refused = SpoolFolder::open(folder.path()).unwrap().refused(10).unwrap();
         let cause = refused[0].cause.as_deref().unwrap();
-        assert!(cause.contains("token expired"), "{cause}");
+        assert!(
+            cause.contains("token expired") && cause.ends_with("; it may have been delivered"),
+            "{cause}"
+        );
     }
+}
+
+/// Nothing can tell whether it was applied, and the program knows what is worse: that it counts twice, or not at all.
+#[tokio::test(start_paused = true)]
+async fn the_program_decides_what_becomes_of_an_increment_in_doubt_for_too_long() {
+    let lost = || {
+        let (simulator, table) = stock();
+        // It is applied, which nobody learns for ten minutes.
+        let faults = std::iter::once(InjectedFault::Dropped { applied: true });
+        table.script(faults.chain((0..14).map(|_| stopped())));
+        (simulator, table)
+    };
+    // A handler has it, with the doubt.
+    let ((simulator, table), folder) = (lost(), tempdir().unwrap());
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let handler_takes = Arc::clone(&taken);
+    let delivery = updates(&simulator).on_undelivered(move |undelivered| {
+        let doubt = undelivered.may_have_been_delivered;
+        handler_takes.lock().unwrap().push((undelivered.entry.1.more, doubt));
+        async {}
+    });
+    let spool = delivery.spooled(SpoolOptions::at(folder.path())).await.unwrap();
+    enqueue(&spool).await;
+    spool.flush().await.unwrap();
+    let report = spool.close().await.unwrap();
+    assert_eq!((report.left, report.refused, report.report.undelivered), (0, 0, 1));
+    assert_eq!(*taken.lock().unwrap(), [(1, true)]);
+    assert_eq!(counted(&table), INCREMENTS.to_string());
+
+    // One that may count twice is sent until it is answered.
+    let ((simulator, table), folder) = (lost(), tempdir().unwrap());
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "stock")
+        .item_writes()
+        .try_map_entries(|(key, arrival): &(Key, Arrival)| {
+            let update = ItemWrite::update(
+                [("id".to_owned(), AttributeValue::S(key.id.clone()))].into(),
+                "ADD pieces :more",
+            );
+            let more = AttributeValue::N(arrival.more.to_string());
+            Ok::<_, Infallible>(update.value(":more", more).idempotent())
+        })
+        .options(DeliveryOptions::default().concurrency(1));
+    let spool = delivery.spooled(SpoolOptions::at(folder.path())).await.unwrap();
+    enqueue(&spool).await;
+    spool.flush().await.unwrap();
+    let report = spool.close().await.unwrap();
+    assert_eq!((report.left, report.refused, report.report.undelivered), (0, 0, 0));
+    assert_eq!(counted(&table), (INCREMENTS + 1).to_string());
+}
+
+/// Single calls test whether it is over, all with the same entry, as long as its token is known.
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_hours_leaves_one_increment_in_doubt_for_each_nine_minutes() {
+    const HOURS: u64 = 6;
+    let (simulator, table) = stock();
+    let folder = tempdir().unwrap();
+    table.set_faults(Faults::none().calls(1.0, error(500, "InternalServerError", false)));
+    let spool = spooled(&simulator, folder.path()).await;
+    for _ in 0..20 {
+        enqueue(&spool).await;
+    }
+    sleep(Duration::from_hours(HOURS)).await;
+    table.set_faults(Faults::none());
+    spool.flush().await.unwrap();
+    let report = spool.close().await.unwrap();
+    assert!((1..=1 + HOURS * 60 / 9).contains(&report.refused), "{report}");
+    assert_eq!((report.left, report.report.delivered), (0, 100 - report.refused));
+    assert_eq!(counted(&table), report.report.delivered.to_string());
 }
 
 /// As ten minutes later.

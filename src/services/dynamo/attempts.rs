@@ -99,6 +99,11 @@ impl Attempts {
         }
     }
 
+    /// Whether other deliveries may send the entry.
+    pub(super) fn is_spooled(&self) -> bool {
+        self.identity.is_some()
+    }
+
     /// An attempt begins. Until it [ends](Self::end), it may have been applied: its future may be dropped at any time.
     pub(super) fn begin(&self) -> Attempt {
         let mut state = self.state();

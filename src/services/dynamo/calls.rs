@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{Builder, SharedInterceptor};
+use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::RequestId;
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
@@ -55,11 +55,8 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        let mut changes = single_attempt!(aws_sdk_dynamodb, client);
         // The answer to a put that was accepted has no members.
-        changes
-            .always
-            .push_interceptor(SharedInterceptor::permanent(WholeBody::Json));
+        let changes = single_attempt!(aws_sdk_dynamodb, client, Some(WholeBody::Json));
         Self { client, changes }
     }
 

@@ -19,6 +19,8 @@ use super::attempts::{FailedCondition, Reply, is_refusal};
 use super::calls::{Calls, consumed, short_name};
 use super::cancellation::of_transaction;
 use super::item_write::{ItemWrite, old_item};
+#[cfg(feature = "spool")]
+use super::sorted_body::SortedBody;
 use super::throttling::{self, Throttled};
 use crate::aws::request::{in_span, request_span};
 
@@ -95,8 +97,9 @@ impl Calls {
 
     /// Makes all of the actions or none. Requests with the same token are applied once.
     ///
-    /// It always asks for the consumed capacity: requests with one token must not differ.
-    pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>, token: &str) -> Reply {
+    /// It always asks for the consumed capacity: requests with one token must not differ. Those of a spool's entry are made anew by each
+    /// delivery.
+    pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>, token: &str, is_spooled: bool) -> Reply {
         let span = request_span!(
             "DynamoDB",
             "TransactWriteItems",
@@ -111,7 +114,12 @@ impl Calls {
             .set_transact_items(Some(actions))
             .client_request_token(token)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
+        let call = call.customize().config_override(self.changes.clone());
+        #[cfg(feature = "spool")]
+        let call = if is_spooled { call.interceptor(SortedBody) } else { call };
+        #[cfg(not(feature = "spool"))]
+        let _ = is_spooled;
+        let request = pin!(call.send());
         let result: Result<_, SdkError<TransactWriteItemsError, HttpResponse>> =
             in_span(request, &span, RequestId::request_id).await;
         match result {

@@ -20,6 +20,8 @@ mod page;
 mod pages;
 mod reads;
 mod size;
+#[cfg(feature = "spool")]
+mod sorted_body;
 mod table;
 mod tables;
 #[cfg(test)]

@@ -7,6 +7,9 @@ use crate::invalid::InvalidEntry;
 /// Significant digits of a number. DynamoDB refuses more.
 const MAX_DIGITS: u32 = 38;
 
+/// Any number of so many digits fits in 64 bits.
+const PLAIN_DIGITS: usize = 19;
+
 /// The powers of ten that the first digit of a number may stand for: magnitudes go from 1E-130 to
 /// 9.9999999999999999999999999999999999999E+125.
 const MAGNITUDES: RangeInclusive<i64> = -130..=125;
@@ -39,6 +42,42 @@ impl Number {
     ///
     /// Digits are those of ASCII. DynamoDB Local also takes others, such as `١`; they are refused here.
     pub(super) fn parse(text: &str) -> Result<Self, InvalidEntry> {
+        match Self::plain(text.as_bytes()) {
+            Some(number) => Ok(number),
+            None => Self::any(text),
+        }
+    }
+
+    /// A number of digits alone, as most are, if it has few enough of them to fit in 64 bits.
+    fn plain(text: &[u8]) -> Option<Self> {
+        if text.is_empty() || text.len() > PLAIN_DIGITS {
+            return None;
+        }
+        let mut digits = 0_u64;
+        for byte in text {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            digits = digits * 10 + u64::from(digit);
+        }
+        if digits == 0 {
+            return Some(Self::ZERO);
+        }
+        let mut exponent = 0;
+        while digits.is_multiple_of(10) {
+            digits /= 10;
+            exponent += 1;
+        }
+        Some(Self {
+            negative: false,
+            digits: digits.into(),
+            length: digits.ilog10() + 1,
+            exponent,
+        })
+    }
+
+    fn any(text: &str) -> Result<Self, InvalidEntry> {
         let malformed = |rule| InvalidEntry::Malformed { part: "number", rule };
         let not_a_number = || malformed("a decimal number");
         let (negative, unsigned) = signed(text.as_bytes());
@@ -162,6 +201,15 @@ mod tests {
                 assert_eq!(number(spelling), number(spellings[0]), "{spelling}");
                 assert!(same_number(spelling, spellings[0]));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_of_digits_alone_is_read_as_any_other(text in "0{0,3}[0-9]{1,19}0{0,3}") {
+            prop_assert_eq!(Number::parse(&text), Number::any(&text));
+            let plain = Number::plain(text.as_bytes());
+            prop_assert_eq!(plain.is_some(), text.len() <= PLAIN_DIGITS);
         }
     }
 

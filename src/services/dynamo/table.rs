@@ -163,9 +163,10 @@ impl DynamoTable {
         self.description.get()
     }
 
-    /// Bytes that requests may take in the body of a call.
+    /// Bytes that requests may take in the body of a call, which may ask for the consumed capacity.
     fn request_bytes(&self) -> usize {
-        self.limits.bytes.saturating_sub(body::envelope(&self.table))
+        let others = body::envelope(&self.table) + body::ASKING;
+        self.limits.bytes.saturating_sub(others)
     }
 }
 
@@ -229,15 +230,8 @@ impl BatchTarget for DynamoTable {
     }
 
     async fn send_metered(&self, chunk: &[WriteRequest]) -> (Answer, Option<f64>) {
-        let metered = has_room_to_ask(chunk.iter(), &BatchTarget::limits(self));
-        self.call(chunk, metered).await
+        self.call(chunk, true).await
     }
-}
-
-/// Whether a call may ask for the consumed capacity without exceeding the limit of its body.
-pub(super) fn has_room_to_ask<'a>(requests: impl Iterator<Item = &'a WriteRequest>, limits: &Limits) -> bool {
-    let taken = requests.map(|request| body::taken(request, limits.bytes, limits.entries));
-    taken.sum::<usize>() + body::ASKING <= limits.bytes
 }
 
 impl fmt::Debug for DynamoTable {
@@ -304,20 +298,6 @@ mod tests {
         assert!(asked.contains(r#""ReturnConsumedCapacity":"TOTAL""#), "{asked}");
     }
 
-    #[tokio::test]
-    async fn a_metered_call_keeps_the_limit_of_the_body() {
-        let chunk = [put([("id", text("a"))])];
-        for (spare, asks) in [(body::ASKING, true), (body::ASKING - 1, false)] {
-            let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
-            let bytes = body::envelope("orders") + body::request(&chunk[0]) + spare;
-            let limits = Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
-            let (_, units) = table(&recorder).with_limits(limits).send_metered(&chunk).await;
-            let body = recorder.only_request().body;
-            assert_eq!((units, body.contains("ReturnConsumedCapacity")), (None, asks));
-            assert!(body.len() <= bytes);
-        }
-    }
-
     #[test]
     fn a_write_takes_a_unit_for_each_kilobyte_begun() {
         let orders = table(&Recorder::answering(200, "{}"));
@@ -381,14 +361,18 @@ mod tests {
         assert!(agent.contains(expected), "{agent}");
     }
 
-    #[test]
-    fn the_body_never_exceeds_its_limit() {
-        let recorder = Recorder::answering(200, "{}");
-        let bytes = body::envelope("orders") + body::request(&put([("id", text("a"))]));
+    #[tokio::test]
+    async fn the_body_never_exceeds_its_limit() {
+        let recorder = Recorder::answering(200, r#"{"UnprocessedItems":{}}"#);
+        let entry = put([("id", text("a"))]);
+        let bytes = body::envelope("orders") + body::request(&entry) + body::ASKING;
         let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
         let exact = table(&recorder).with_limits(limits(bytes));
-        let entry = put([("id", text("a"))]);
         assert_eq!(exact.check(&entry), Ok(BatchTarget::limits(&exact).bytes));
+        exact.send_metered(&[entry.clone()]).await;
+        let body = recorder.only_request().body;
+        assert_eq!(body.len(), bytes);
+        assert!(body.contains("ReturnConsumedCapacity"));
         let short = table(&recorder).with_limits(limits(bytes - 1));
         assert!(matches!(
             short.check(&entry),

@@ -12,7 +12,7 @@ use super::TableWrite;
 use super::calls::short_name;
 use super::calls::{Calls, consumed};
 use super::size::request_memory;
-use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS, has_room_to_ask};
+use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 use super::{body, correlate, throttling};
 use crate::aws::of_named_resources;
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
@@ -87,10 +87,10 @@ impl DynamoTables {
         self.tables.iter().find(|table| table.table == name)
     }
 
-    /// Bytes that requests may take in the body of a call that names every table.
+    /// Bytes that requests may take in the body of a call that names every table, and may ask for the consumed capacity.
     fn request_bytes(&self) -> usize {
         let names: usize = self.tables.iter().map(|table| body::envelope(&table.table)).sum();
-        self.limits.bytes.saturating_sub(names)
+        self.limits.bytes.saturating_sub(names + body::ASKING)
     }
 }
 
@@ -156,8 +156,7 @@ impl BatchTarget for DynamoTables {
     }
 
     async fn send_metered(&self, chunk: &[TableWrite]) -> (Answer, Option<f64>) {
-        let metered = has_room_to_ask(chunk.iter().map(|write| &write.request), &BatchTarget::limits(self));
-        self.call(chunk, metered).await
+        self.call(chunk, true).await
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) async fn transact(
         return (token_expired(), None);
     };
     let attempt = attempts.begin();
-    let (answer, units) = match calls.transact(actions, &token).await {
+    let (answer, units) = match calls.transact(actions, &token, attempts.is_spooled()).await {
         Reply::Applied(units) => (Answer::Whole(Verdict::Accepted), units),
         Reply::ConditionFailed(failed) => {
             attempts.failed(failed);

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::config::{Builder, SharedInterceptor};
+use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::RequestId;
 use aws_sdk_sqs::operation::change_message_visibility_batch::{
@@ -36,11 +36,8 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(client: Client) -> Self {
-        let mut changes = single_attempt!(aws_sdk_sqs, client);
         // The answer to a receive from an empty queue has no members.
-        changes
-            .always
-            .push_interceptor(SharedInterceptor::permanent(WholeBody::Json));
+        let changes = single_attempt!(aws_sdk_sqs, client, Some(WholeBody::Json));
         Self { client, changes }
     }
 

@@ -1,6 +1,7 @@
 //! The file: its settings, its tables, and its version.
 
 use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,6 +99,15 @@ pub(super) fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connecti
     Ok(connection)
 }
 
+/// Whether the file of a folder is empty beside a log with changes. SQLite takes an empty file for a new one, and removes its log.
+pub(super) fn is_emptied(folder: &Path) -> bool {
+    let Ok(file) = fs::canonicalize(folder.join(FILE)) else {
+        return false;
+    };
+    let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    length(&file) == 0 && length(&with_suffix(&file, "-wal")) > 0
+}
+
 /// Opens the file of a folder, which does not change meanwhile.
 pub(super) fn open_unchanging(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let mut uri = "file:".to_owned();
@@ -120,7 +130,11 @@ pub(super) fn shared(folder: &Path, connection: &Connection) -> PathBuf {
 
 fn beside(folder: &Path, connection: &Connection, suffix: &str) -> PathBuf {
     let file = connection.path().map_or_else(|| folder.join(FILE), PathBuf::from);
-    let mut path = file.into_os_string();
+    with_suffix(&file, suffix)
+}
+
+pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
     path.push(suffix);
     path.into()
 }

@@ -1,7 +1,6 @@
 //! What can be read of a file that is damaged.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::database::{FILE, Totals, is_known, open, totals};
+use super::database::{FILE, Totals, is_known, open, totals, with_suffix};
 use super::failure::{damaged, failure, is_without_space};
 use super::gaps;
 use super::pages::{Found, Pages};
@@ -194,12 +193,6 @@ fn known(folder: &Path) -> Result<Option<Connection>, SpoolError> {
         Err(error) if is_damage(&error) || error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Ok(None),
         Err(error) => Err(SpoolError::storage(folder, error)),
     }
-}
-
-fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
-    let mut path = OsString::from(file);
-    path.push(suffix);
-    path.into()
 }
 
 /// The numbers of the refused entries, as far as they can be read.

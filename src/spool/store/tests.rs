@@ -178,6 +178,33 @@ fn the_oldest_entries_that_were_not_read_are_dropped() {
     assert_eq!(store.drop_oldest(u64::MAX).unwrap(), 0, "all were read");
 }
 
+/// elastic/logstash#8218: a crash leaves a file of 0 bytes. SQLite takes it for a new one, and removes the log beside it.
+#[test]
+fn an_empty_file_beside_a_log_is_damaged_and_the_log_is_kept() {
+    let (folder, mut store) = opened();
+    append(&mut store, &["1", "2"]);
+    let folder = killed(folder.path());
+    File::create(folder.path().join(FILE)).unwrap();
+    let is_damage = |error: SpoolError| matches!(error, SpoolError::Damaged { .. });
+    assert!(is_damage(inspect(folder.path()).unwrap_err()));
+    assert!(is_damage(Store::open(folder.path()).unwrap_err()));
+    let mut salvage = Salvage::open(folder.path()).unwrap();
+    let numbers = salvage.numbers(Kind::Waiting).unwrap();
+    let entry = |number| salvage.entry(Kind::Waiting, number).unwrap().unwrap().json;
+    let entries: Vec<_> = numbers.into_iter().map(entry).collect();
+    assert_eq!(entries, [b"1", b"2"]);
+}
+
+/// What a process leaves that is killed before it has created anything.
+#[test]
+fn an_empty_file_alone_is_a_new_one() {
+    let folder = tempdir().unwrap();
+    for name in [FILE, LOG] {
+        File::create(folder.path().join(name)).unwrap();
+        append(&mut Store::open(folder.path()).unwrap(), &["1"]);
+    }
+}
+
 #[test]
 fn a_folder_is_open_once() {
     let (folder, store) = opened();
@@ -292,6 +319,30 @@ fn a_file_that_was_large_shrinks() {
     store.close().unwrap();
     assert!(size(&folder) < 5 << 20, "{}", size(&folder));
     assert!(!folder.path().join(LOG).exists());
+}
+
+/// superseriousbusiness/gotosocial#2808: a log that is not moved into the file, because something reads all the time, grows without a limit.
+#[test]
+fn the_log_stays_small_however_much_passes() {
+    let (folder, mut store) = opened();
+    let text = "x".repeat(10_000);
+    let mut largest = 0;
+    for round in 0..300 {
+        let appended = Change {
+            new: new(&[&*text; 10]),
+            ..Change::default()
+        };
+        store.apply(&appended, false).unwrap();
+        let read = store.read(10 * round, u64::MAX, usize::MAX, usize::MAX).unwrap();
+        assert_eq!(read.entries.len(), 10);
+        let settled = Change {
+            settled_until: read.end,
+            ..Change::default()
+        };
+        store.apply(&settled, false).unwrap();
+        largest = largest.max(fs::metadata(folder.path().join(LOG)).unwrap().len());
+    }
+    assert!(largest < 8 << 20, "{largest}");
 }
 
 #[test]
