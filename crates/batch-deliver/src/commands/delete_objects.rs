@@ -9,7 +9,7 @@ use super::delete::begin;
 use crate::arguments::ToDeleteObjects;
 use crate::console::{Console, counted};
 use crate::format::{EachLine, Keys, TextFormat};
-use crate::job::{Job, Look};
+use crate::job::Look;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, ObjectLookup};
 use crate::source::Order;
@@ -40,13 +40,10 @@ pub(super) async fn run(arguments: ToDeleteObjects) -> Result<Outcome, Failure> 
     let look = lookup
         .filter(|_| !no_check)
         .map(|lookup| look(bucket.bucket, lookup, console.clone()));
-    let job = common.job("delete-objects", Arc::new(keys), destination, settings, console);
-    let job = Job {
-        // They have the same result in any order.
-        order: job.order.or(Some(Order::Turns)),
-        look,
-        ..job
-    };
+    let mut job = common.input_job("delete-objects", Arc::new(keys), destination, settings, console);
+    // They have the same result in any order.
+    job.reads.order.get_or_insert(Order::Turns);
+    job.reads.look = look;
     Box::pin(begin(job, &common, yes)).await
 }
 

@@ -1,102 +1,80 @@
 //! A delivery whose records are the items of a table.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use crate::connection::{Connection, can_be_renewed};
-use crate::console::Console;
+use crate::connection::can_be_renewed;
 use crate::format::Item;
-use crate::job::{DELIVERED_AGAIN, Delivering, Kept, Opened, Scanning};
+use crate::job::{DELIVERED_AGAIN, Job, Occasion, Opened, Run, Source, StartFailure, TableScan};
 use crate::keeping::{Claim, DeadLetter, Places};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{DeliveryOptions, Destination, Existing, Settings, Target};
+use crate::sink::{DeliveryOptions, Existing, Target};
 use crate::source::{Flaw, TableReads};
 use crate::stop::Stop;
 
 /// What is read of a table, and what is kept of the delivery.
 pub(super) struct FromTable<'a> {
-    pub(super) command: &'static str,
     pub(super) reads: &'a TableReads,
     pub(super) table: &'a Existing,
     pub(super) places: Places,
     /// How a journal of another delivery is treated.
     pub(super) claim: Claim,
     pub(super) options: DeliveryOptions,
-    /// What identifies the delivery, in addition to both tables and what is read.
-    pub(super) settings: Settings,
     /// What to say if nothing is read, because an expression holds for nothing.
     pub(super) when_nothing_matches: Option<String>,
-    /// The connection to the journal and the dead letters.
-    pub(super) connection: Connection,
-    pub(super) every: Duration,
-    pub(super) console: &'a Console,
 }
 
-impl FromTable<'_> {
-    /// The journal, if one is requested.
-    pub(super) fn journal<T: Target>(&self, destination: &Destination<T>) -> Result<Option<Opened>, Failure> {
-        let Some(location) = &self.places.resume else {
-            return Ok(None);
+impl<'a> FromTable<'a> {
+    /// Opens the journal, if one is requested.
+    pub(super) fn open<T: Target>(
+        &self,
+        job: &Job<T>,
+        entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + Sync + 'static,
+    ) -> Result<Opened<'a, T::Entry>, Failure> {
+        let scan = TableScan {
+            reads: self.reads,
+            table: self.table,
+            segments: None,
+            unsure: DELIVERED_AGAIN,
         };
-        let settings = self.settings.iter().chain(&destination.settings).cloned().chain([
-            ("command", self.command.to_owned()),
-            ("destination", destination.name.clone()),
-        ]);
-        let opened = self
-            .scanning()
-            .journal(location, settings.collect(), self.claim, &self.connection, self.console);
-        opened.map(Some)
+        let source = Source::Table(scan, Arc::new(entry));
+        job.open(source, self.places.resume.as_ref(), self.claim)
     }
 
     /// Delivers the items.
     pub(super) async fn deliver<T: Target>(
         self,
-        destination: &Destination<T>,
-        journal: Option<Opened>,
-        entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + 'static,
+        job: &Job<T>,
+        opened: Opened<'_, T::Entry>,
     ) -> Result<Outcome, Failure> {
-        self.console.info(&format!("reading {}", self.reads.table));
+        let console = &job.console;
+        console.info(&format!("reading {}", self.reads.table));
         let dead_letter = match &self.places.dead_letter {
-            Some(location) => Some(DeadLetter::open(location, &self.connection, &[]).await?),
+            Some(location) => Some(DeadLetter::open(location, &job.connection, &[]).await?),
             None => None,
         };
         let stop = Stop::default();
-        stop.print_warnings(self.console.clone(), can_be_renewed);
-        stop.on_interrupt(self.console.clone());
-        let earlier = journal.as_ref().map(|opened| opened.failures.clone());
-        let has_begun = journal.as_ref().is_some_and(Opened::has_begun);
-        let read = self.scanning().read(journal, dead_letter.is_some(), &stop, entry);
-        let (reading, journal) = read.map_err(|error| Failure::WrongUse(error.to_string()))?;
-        let delivering = Delivering {
-            destination,
-            keep_going: 0,
-            every: self.every,
-            console: self.console,
-        };
-        let kept = Kept {
+        stop.print_warnings(console.clone(), can_be_renewed);
+        stop.on_interrupt(console.clone());
+        let has_begun = opened.has_begun;
+        let run = Run {
             options: self.options,
-            journal,
-            earlier: earlier.unwrap_or_default(),
             dead_letter,
             failed: None,
             stop,
-            resumes: self.places.resume,
-            is_repeated: false,
+            occasion: Occasion::Command {
+                resumes: self.places.resume,
+            },
         };
-        let summary = delivering.deliver(reading, kept).await;
-        let ended = summary.print(self.console)?;
+        let delivered = job.deliver(opened, run).await;
+        let summary = delivered.map_err(|failure| match failure {
+            StartFailure::Journal(error) => Failure::WrongUse(error.to_string()),
+            StartFailure::Entries(failure) => failure,
+        })?;
+        let ended = summary.print(console)?;
         let words = self.when_nothing_matches.filter(|_| !has_begun && summary.is_empty());
         if let Some(words) = words.filter(|_| ended == Outcome::Delivered) {
-            self.console.warn(&words);
+            console.warn(&words);
         }
         Ok(ended)
-    }
-
-    fn scanning(&self) -> Scanning<'_> {
-        Scanning {
-            reads: self.reads,
-            table: self.table,
-            segments: None,
-            unsure: DELIVERED_AGAIN,
-        }
     }
 }

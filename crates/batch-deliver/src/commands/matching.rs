@@ -12,10 +12,12 @@ use super::table::needed;
 use crate::arguments::{Common, Condition, Matching, SimulatedContent, ToDelete, ToTable, ToUpdate};
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
+use crate::job::Job;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{
     self, BatchTarget, Change, Destination, DynamoTable, Existing, Expressions, ItemWrite, PaceOptions, Settings,
+    Target,
 };
 use crate::source::{Flaw, TableReads};
 
@@ -39,17 +41,16 @@ pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
     }
     items.ask(yes).await?;
     let (key, destination) = (items.key.clone(), items.destination());
-    let delivery = items.delivery(Settings::new())?;
-    let journal = delivery.journal(&destination)?;
     let Some(filter) = matching.filter else {
         let writes = Writes::deletes(key);
-        return delivery
-            .deliver(&destination, journal, move |item| writes.of(item))
+        return items
+            .deliver(destination, Settings::new(), move |item| writes.of(item))
             .await;
     };
-    let destination = sink::item_writes(destination)?;
     let entry = written(&condition, Change::Delete(key), filter);
-    delivery.deliver(&destination, journal, entry).await
+    items
+        .deliver(sink::item_writes(destination)?, Settings::new(), entry)
+        .await
 }
 
 /// Updates the items.
@@ -83,11 +84,8 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
         "--value" => ("values", given),
         option => (option, given),
     }));
-    let delivery = items.delivery(settings)?;
-    let journal = delivery.journal(&destination)?;
-    let destination = sink::item_writes(destination)?;
     let entry = written(&condition, Change::Update(key, expression), filter);
-    delivery.deliver(&destination, journal, entry).await
+    items.deliver(sink::item_writes(destination)?, settings, entry).await
 }
 
 /// Makes a write of each item, on the condition that it is still meant: it may have changed since it was read.
@@ -243,23 +241,31 @@ impl<'a> Items<'a> {
         self.table.destination(&self.reads.table, &self.key)
     }
 
-    fn delivery(&self, settings: Settings) -> Result<FromTable<'_>, Failure> {
+    async fn deliver<T: Target>(
+        &self,
+        destination: Destination<T>,
+        settings: Settings,
+        entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + Sync + 'static,
+    ) -> Result<Outcome, Failure> {
         let places = Places::from(&self.common.recovery);
         places.check(&[], &[])?;
-        Ok(FromTable {
-            command: self.verb.name(),
+        let job = Job {
+            keep_going: 0,
+            ..self
+                .common
+                .job(self.verb.name(), destination, settings, self.console.clone())
+        };
+        let from_table = FromTable {
             reads: &self.reads,
             table: &self.table,
             places,
             claim: self.common.recovery.claim(),
             // A deadline begins after the answer.
             options: PaceOptions::from(&self.common.pace).options()?,
-            settings,
             when_nothing_matches: mismatch(&self.reads, &self.key),
-            connection: self.common.connection(),
-            every: self.common.output.every(),
-            console: &self.console,
-        })
+        };
+        let opened = from_table.open(&job, entry)?;
+        from_table.deliver(&job, opened).await
     }
 }
 

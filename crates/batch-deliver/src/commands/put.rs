@@ -104,6 +104,6 @@ where
         keeps_text: common.keeps_text(),
     };
     let console = common.output.console();
-    let job = common.job(command, Arc::new(lines), destination, settings, console);
+    let job = common.input_job(command, Arc::new(lines), destination, settings, console);
     deliver(job, common).await
 }

@@ -7,7 +7,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use super::deliver::deliver;
 use crate::arguments::ToQueue;
 use crate::format::{Groups, InGroups, Messages, TextFormat};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Target};
 
@@ -19,7 +19,7 @@ pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
 /// The job of a delivery to a queue.
 pub(super) async fn job(
     arguments: &ToQueue,
-) -> Result<Job<impl Target<Entry = SendMessageBatchRequestEntry> + use<>>, Failure> {
+) -> Result<InputJob<impl Target<Entry = SendMessageBatchRequestEntry> + use<>>, Failure> {
     let ToQueue {
         queue,
         format,
@@ -38,5 +38,5 @@ pub(super) async fn job(
     let queue = sink::queue(queue, &common.access()).await?;
     let mut settings = vec![("--format", format.name().to_owned())];
     settings.extend(group_id.clone().map(|group| ("--group-id", group)));
-    Ok(common.job("send", Arc::new(messages), queue, settings, common.output.console()))
+    Ok(common.input_job("send", Arc::new(messages), queue, settings, common.output.console()))
 }

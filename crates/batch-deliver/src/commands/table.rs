@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use crate::arguments::{Common, Condition, ToTable};
 use crate::console::Console;
 use crate::format::{CsvItems, CsvOptions, JsonItems, Key, TableFormat, TableItems, Typing, Writes};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::outcome::Failure;
 use crate::sink::{self, Existing, Expressions, ItemWrite, ItemWrites, Settings, Target};
 use crate::source::Order;
@@ -16,7 +16,7 @@ use crate::source::Order;
 pub(super) async fn whole(
     arguments: &ToTable,
     deletes: bool,
-) -> Result<Job<impl Target<Entry = WriteRequest> + use<>>, Failure> {
+) -> Result<InputJob<impl Target<Entry = WriteRequest> + use<>>, Failure> {
     Ok(whole_with_writes(arguments, deletes).await?.0)
 }
 
@@ -24,7 +24,7 @@ pub(super) async fn whole(
 pub(super) async fn whole_with_writes(
     arguments: &ToTable,
     deletes: bool,
-) -> Result<(Job<impl Target<Entry = WriteRequest> + use<>>, Writes), Failure> {
+) -> Result<(InputJob<impl Target<Entry = WriteRequest> + use<>>, Writes), Failure> {
     let common = &arguments.common;
     let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
     let writes = if deletes {
@@ -34,12 +34,9 @@ pub(super) async fn whole_with_writes(
     };
     let (command, console) = (if deletes { "delete" } else { "load" }, common.output.console());
     let (items, settings) = items(arguments, writes.clone(), common.keeps_text(), &console)?;
-    let job = common.job(command, Arc::new(items), table, settings, console);
-    let job = Job {
-        // Deletes have the same result in any order.
-        order: job.order.or(deletes.then_some(Order::Turns)),
-        ..job
-    };
+    let mut job = common.input_job(command, Arc::new(items), table, settings, console);
+    // Deletes have the same result in any order.
+    job.reads.order = job.reads.order.or(deletes.then_some(Order::Turns));
     Ok((job, writes))
 }
 
@@ -50,7 +47,7 @@ pub(super) async fn single<X>(
     condition: &Condition,
     more: Settings,
     expressions: X,
-) -> Result<Job<impl Target<Entry = ItemWrite> + use<X>>, Failure>
+) -> Result<InputJob<impl Target<Entry = ItemWrite> + use<X>>, Failure>
 where
     X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
 {
@@ -66,7 +63,7 @@ pub(super) async fn single_with_key<X>(
     condition: &Condition,
     more: Settings,
     expressions: X,
-) -> Result<(Job<impl Target<Entry = ItemWrite> + use<X>>, Option<Key>), Failure>
+) -> Result<(InputJob<impl Target<Entry = ItemWrite> + use<X>>, Option<Key>), Failure>
 where
     X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
 {
@@ -82,9 +79,9 @@ where
     settings.extend(more);
     let items = Arc::new(items);
     let format = Arc::new(ItemWrites { items, expressions });
-    let job = Job {
+    let job = InputJob {
         failed: condition.failed.clone(),
-        ..common.job(command, format, table, settings, console)
+        ..common.input_job(command, format, table, settings, console)
     };
     Ok((job, key))
 }

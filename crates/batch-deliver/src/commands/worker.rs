@@ -7,7 +7,7 @@ use super::{send, site, table};
 use crate::arguments::{Common, OfSegments, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
 use crate::connection::Connection;
 use crate::format::{ItemFormat, TableFormat, TextFormat};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
@@ -117,7 +117,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
 }
 
 /// Says where it is what the worker deletes or updates.
-async fn say_site<T: Target>(job: &Job<T>) {
+async fn say_site<T: Target>(InputJob { job, .. }: &InputJob<T>) {
     let place = (&*job.destination.name, job.destination.site.as_ref());
     site::say(&job.console, &[place], false).await;
 }

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::Reading;
+use super::opened::Reading;
 use crate::outcome::Failure;
 use crate::source::Received;
 use crate::stop::Stop;
@@ -23,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 impl<E: Send + Sync + 'static> Reading<E> {
     /// The same records, after a look at the first entries.
-    pub(crate) async fn looked_at(mut self, look: &Look<E>, stop: &Stop) -> Result<Self, Failure> {
+    pub(super) async fn looked_at(mut self, look: &Look<E>, stop: &Stop) -> Result<Self, Failure> {
         let mut batches = Vec::new();
         let first = tokio::select! {
             batch = self.receiver.recv() => batch,

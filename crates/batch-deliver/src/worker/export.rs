@@ -14,7 +14,7 @@ use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADA
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, lossy_words, rate, size};
 use crate::format::{ItemFormat, Key};
-use crate::job::{Continued, Scanning};
+use crate::job::{Continued, TableScan};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
 use crate::sink::{LineWriter, existing};
@@ -108,7 +108,7 @@ impl Exporter {
             segments: segments.count,
             ..self.reads.clone()
         };
-        let scanning = Scanning {
+        let scan = TableScan {
             reads: &reads,
             table: &table,
             segments: Some(segments),
@@ -120,10 +120,10 @@ impl Exporter {
             ("destination", self.folder.to_string()),
             ("--format", self.format.name().to_owned()),
         ];
-        let opened = scanning.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
+        let opened = scan.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
         let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
-        let continued = block_in_place(|| scanning.continued(Some(opened), stop));
+        let continued = block_in_place(|| scan.continued(Some(opened), stop));
         let continued = continued.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
         let (mut items, journal) = continued?;
         let mut journal = SegmentJournal(journal);

@@ -1,15 +1,10 @@
 //! What a worker does with the items of tables.
 
-use std::sync::Arc;
-
 use crate::connection::Connection;
-use crate::format::Item;
+use crate::job::EntryOf;
 use crate::outcome::Failure;
 use crate::sink::{Destination, Existing, TABLE_ARN, Target, existing};
-use crate::source::{Flaw, TableReads};
-
-/// Makes the entry of an item.
-pub(crate) type EntryOf<E> = Arc<dyn Fn(Item) -> Result<E, Flaw> + Send + Sync>;
+use crate::source::TableReads;
 
 /// What is done with the items of tables.
 pub(crate) struct FromTables<E> {

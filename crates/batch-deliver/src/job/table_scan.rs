@@ -1,18 +1,20 @@
 //! The items of a table as the records of a delivery, and the journal of that.
 
 use std::io;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task;
 
-use super::records::Reading;
+use super::opened::{OpenedSource, Reading};
+use super::{Job, Opened};
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::format::{Item, ItemFormat};
 use crate::keeping::{Claim, Failures, Identity, Journal, Location, ScanFound, ScanState};
 use crate::outcome::Failure;
-use crate::sink::{Existing, Settings};
+use crate::sink::{Existing, Settings, Target};
 use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, Segments, TableReads, read_table};
 #[cfg(feature = "distributed")]
 use crate::source::{ScanProgress, ScannedItems};
@@ -24,9 +26,12 @@ const AHEAD: u64 = 10_000;
 /// Items that a delivery may repeat after a kill.
 pub(crate) const DELIVERED_AGAIN: u64 = AHEAD + PAGE_ITEMS as u64;
 
+/// Makes the entry of an item.
+pub(crate) type EntryOf<E> = Arc<dyn Fn(Item) -> Result<E, Flaw> + Send + Sync>;
+
 /// What is read of a table.
 #[derive(Clone, Copy)]
-pub(crate) struct Scanning<'a> {
+pub(crate) struct TableScan<'a> {
     pub(crate) reads: &'a TableReads,
     pub(crate) table: &'a Existing,
     /// The segments that are read, if not all of them are.
@@ -36,13 +41,12 @@ pub(crate) struct Scanning<'a> {
 }
 
 /// A journal that was opened.
-pub(crate) struct Opened {
+pub(crate) struct OpenedScan {
     state: ScanState,
     position: Option<ScanPosition>,
     /// What earlier runs have not delivered, and no run of the whole has reported.
-    pub(crate) failures: Failures,
+    failures: Failures,
     /// Items that earlier runs have settled.
-    #[cfg(feature = "distributed")]
     pub(crate) settled: u64,
 }
 
@@ -95,14 +99,31 @@ fn places(segments: Option<&Segments>, position: &ScanPosition) -> serde_json::R
     }
 }
 
-impl Opened {
-    /// Whether an earlier run has begun.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.position.is_some()
+impl<T: Target> Job<T> {
+    /// The items of a table, with the journal at this place if there is one. Blocks.
+    pub(super) fn open_table<'a>(
+        &self,
+        scan: TableScan<'a>,
+        entry: EntryOf<T::Entry>,
+        location: Option<&Location>,
+        claim: Claim,
+    ) -> Result<Opened<'a, T::Entry>, Failure> {
+        let journal = |location| {
+            let settings = self.identity().collect();
+            scan.journal(location, settings, claim, &self.connection, &self.console)
+        };
+        let opened = location.map(journal).transpose()?;
+        let found = opened.as_ref();
+        Ok(Opened {
+            failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
+            settled: found.map_or(0, |found| found.settled),
+            has_begun: found.is_some_and(|found| found.position.is_some()),
+            source: OpenedSource::Table(scan, entry, opened),
+        })
     }
 }
 
-impl Scanning<'_> {
+impl TableScan<'_> {
     /// The journal at this place, of a delivery that the settings identify in addition to what is read. Blocks.
     pub(crate) fn journal(
         &self,
@@ -111,7 +132,7 @@ impl Scanning<'_> {
         claim: Claim,
         connection: &Connection,
         console: &Console,
-    ) -> Result<Opened, Failure> {
+    ) -> Result<OpenedScan, Failure> {
         let segments = self
             .segments
             .map(|own| ("segments", format!("{}-{}", own.begin, own.end)));
@@ -154,11 +175,10 @@ impl Scanning<'_> {
                 "the last run was stopped or killed: up to {most} items may be written twice"
             ));
         }
-        Ok(Opened {
+        Ok(OpenedScan {
             state,
             position,
             failures,
-            #[cfg(feature = "distributed")]
             settled: items,
         })
     }
@@ -174,12 +194,12 @@ impl Scanning<'_> {
     #[cfg(feature = "distributed")]
     pub(crate) fn continued(
         &self,
-        opened: Option<Opened>,
+        opened: Option<OpenedScan>,
         stop: &Stop,
     ) -> Result<(ScannedItems, Option<Continued>), Failure> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
         let start = self.start()?;
-        let Some(Opened { state, position, .. }) = opened else {
+        let Some(OpenedScan { state, position, .. }) = opened else {
             return Ok((self.reads.scan_from(client, token, start).items(), None));
         };
         let items = self.reads.scan_from(client, token, position.or(start)).items();
@@ -197,7 +217,7 @@ impl Scanning<'_> {
     }
 
     /// Records that the run begins: what it writes before the next position is kept is its own for the next one. Blocks.
-    fn begin(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
+    fn note_start(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
         let start = places(self.segments, start)?;
         let begun = task::block_in_place(|| state.write(start, 0));
         // By its kind, a worker recognizes that another one continues the journal.
@@ -211,12 +231,12 @@ impl Scanning<'_> {
     }
 
     /// Reads the items as entries, with their text if dead letters are to repeat it. The error is that of the journal.
-    pub(crate) fn read<E: Send + 'static>(
+    pub(super) fn begin<E: Send + 'static>(
         &self,
-        opened: Option<Opened>,
+        opened: Option<OpenedScan>,
         keeps_text: bool,
         stop: &Stop,
-        entry: impl Fn(Item) -> Result<E, Flaw> + Send + 'static,
+        entry: EntryOf<E>,
     ) -> io::Result<(Reading<E>, Option<Journal>)> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
         let start = self.start().map_err(|failure| io::Error::other(failure.to_string()))?;
@@ -225,7 +245,7 @@ impl Scanning<'_> {
                 let scan = self.reads.scan_from(client, token, start);
                 (scan.items(), None, None)
             }
-            Some(Opened {
+            Some(OpenedScan {
                 mut state, position, ..
             }) => {
                 let is_begun = position.is_some();
@@ -233,7 +253,7 @@ impl Scanning<'_> {
                 let items = scan.items();
                 let progress = items.progress();
                 if !is_begun {
-                    self.begin(&mut state, &progress.position_after(0))?;
+                    self.note_start(&mut state, &progress.position_after(0))?;
                 }
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();
