@@ -18,9 +18,7 @@ pub(crate) use self::first_entries::Look;
 pub(crate) use self::inputs::{InputJob, InputReads};
 use self::opened::Reading;
 pub(crate) use self::opened::{Opened, StartFailure};
-#[cfg(feature = "distributed")]
-pub(crate) use self::table_scan::Continued;
-pub(crate) use self::table_scan::{DELIVERED_AGAIN, EntryOf, TableScan};
+pub(crate) use self::table_scan::{Continued, DELIVERED_AGAIN, EntryOf, TableScan};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::keeping::{BadLines, Claim, DeadLetter, Ended, FailedConditions, Location, Settling, Window, entries};

@@ -83,7 +83,6 @@ pub(crate) struct FromSide {
 
 impl FromSide {
     /// Whether anything is given.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_given(&self) -> bool {
         self.region.is_some() || self.profile.is_some() || self.endpoint.is_some()
     }

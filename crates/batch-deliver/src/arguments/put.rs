@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::common::Common;
 use super::destinations::{GROUP, group};
-use crate::format::{EventDefaults, TextFormat};
+use crate::format::TextFormat;
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
                       (topics); detail, detail_type, source, resources, time (buses)";
@@ -58,12 +58,6 @@ pub(crate) struct Events {
     /// The detail type of events that have none
     #[arg(long, value_name = "NAME", requires = "bus", conflicts_with_all = ["stream", "delivery_stream", "topic"])]
     pub(crate) detail_type: Option<String>,
-}
-
-impl From<Events> for EventDefaults {
-    fn from(Events { source, detail_type }: Events) -> Self {
-        Self { source, detail_type }
-    }
 }
 
 fn topic(text: &str) -> Result<String, String> {

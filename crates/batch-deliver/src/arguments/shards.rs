@@ -1,34 +1,20 @@
 //! The arguments of the commands for shards: those that plan them, and those of a worker.
 
-#[cfg(feature = "distributed")]
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-#[cfg(feature = "distributed")]
-use super::common::Output;
-use super::common::Service;
-#[cfg(feature = "distributed")]
+use super::common::{Output, Service};
 use super::conditions::{Condition, clauses};
-#[cfg(feature = "distributed")]
 use super::copy::FromSide;
-use super::destinations::table;
-#[cfg(feature = "distributed")]
-use super::destinations::{GROUP, Items, group};
-#[cfg(feature = "distributed")]
+use super::destinations::{GROUP, Items, group, table};
 use super::pace::{Pacing, at_least_one};
-#[cfg(feature = "distributed")]
 use super::reads::Placeholders;
-#[cfg(feature = "distributed")]
 use super::values::time;
-#[cfg(feature = "distributed")]
 use crate::keeping::Location;
-#[cfg(feature = "distributed")]
 use crate::sink::QueueName;
-use crate::source::MOST_SEGMENTS;
-#[cfg(feature = "distributed")]
-use crate::source::TableReads;
+use crate::source::{MOST_SEGMENTS, TableReads};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToPlan {
@@ -67,25 +53,19 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-#[cfg(feature = "distributed")]
 const DEAD_LETTERS: &str =
     "Folder or s3://bucket/prefix/ for undelivered entries; without it, a shard that has any fails";
 
-#[cfg(feature = "distributed")]
 const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
                            handed out again; needs --dead-letters, except for --export, and `execution` in each shard";
 
-#[cfg(feature = "distributed")]
 const EXPORT: &str = "Export to this folder or s3://bucket/prefix/";
 
-#[cfg(feature = "distributed")]
 const WHERE: &str = "Only items for which this holds: '#year < :until'";
 
-#[cfg(feature = "distributed")]
 const SET: &str = "Update the items: 'status = :status'";
 
 /// The options of tables and of rows, and those of scans, which a worker for a queue does not make.
-#[cfg(feature = "distributed")]
 const NOT_FOR_QUEUES: [&str; 12] = [
     "table",
     "key",
@@ -102,7 +82,6 @@ const NOT_FOR_QUEUES: [&str; 12] = [
 ];
 
 /// The options of what is written to a table or a queue, and of lines that are read.
-#[cfg(feature = "distributed")]
 const NOT_FOR_EXPORTS: [&str; 22] = [
     "table",
     "queue",
@@ -128,7 +107,6 @@ const NOT_FOR_EXPORTS: [&str; 22] = [
     "null",
 ];
 
-#[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
 pub(crate) struct ToWork {
     /// The activity to get shards from; not for Lambda functions
@@ -171,7 +149,6 @@ pub(crate) struct ToWork {
 }
 
 /// What is done with the items of segments of a table.
-#[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Segments of a table")]
 pub(crate) struct OfSegments {
@@ -199,7 +176,6 @@ pub(crate) struct OfSegments {
     pub(crate) from: FromSide,
 }
 
-#[cfg(feature = "distributed")]
 impl OfSegments {
     /// The expression of all clauses of an update, if it is one.
     pub(crate) fn update(&self) -> Option<String> {
@@ -238,7 +214,6 @@ impl OfSegments {
     }
 }
 
-#[cfg(feature = "distributed")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShardFormat {
     Json,
@@ -248,7 +223,6 @@ pub(crate) enum ShardFormat {
     Text,
 }
 
-#[cfg(feature = "distributed")]
 fn heartbeat(text: &str) -> Result<Duration, String> {
     time(text, Duration::from_secs(1), "a heartbeat must be at least 1s")
 }

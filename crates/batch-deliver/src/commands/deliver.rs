@@ -8,8 +8,6 @@ use tokio::task;
 
 use super::site;
 use crate::arguments::Common;
-#[cfg(feature = "s3")]
-use crate::connection;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
 use crate::job::{InputJob, InputReads, Job, Occasion, Run, Source, StartFailure};
@@ -17,12 +15,11 @@ use crate::keeping::{DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{FileIdentity, is_standard};
 use crate::progress::Summary;
-#[cfg(feature = "s3")]
-use crate::sink;
 use crate::sink::{Access, Destination, PaceOptions, Settings, Target};
 use crate::source::{Format, Input, Order, described, named};
 use crate::stop::Stop;
 use crate::worker::Shard;
+use crate::{connection, sink};
 
 /// What happens after the inputs are found, and before the delivery begins.
 type Before<T> = fn(&InputJob<T>, &[Input]) -> Result<(), Failure>;
@@ -78,7 +75,6 @@ pub(super) async fn deliver_after<T: Target>(
     let InputJob { mut job, reads, failed } = delivery;
     // A deadline begins after the answer.
     let options = PaceOptions::from(&common.pace).options()?;
-    #[cfg(feature = "s3")]
     if places.resume.is_some() && inputs.iter().any(Input::is_object) {
         let endpoint = connection::endpoint_of(&job.connection.config().await?, "S3");
         job.settings.push((sink::ENDPOINT_OF_INPUTS, endpoint));

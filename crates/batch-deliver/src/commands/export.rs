@@ -64,10 +64,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     let lines = match &arguments.file {
         Location::File(_) if is_standard => LineWriter::standard()?,
         Location::File(path) => LineWriter::file(path)?,
-        #[cfg(feature = "s3")]
         Location::Object { bucket, key } => LineWriter::object(bucket, key, &connection).await?,
-        #[cfg(not(feature = "s3"))]
-        location @ Location::Object { .. } => return Err(location.without_s3()),
     };
     let stop = Stop::default();
     stop.print_warnings(console.clone(), can_be_renewed);

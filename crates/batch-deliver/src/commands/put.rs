@@ -67,9 +67,12 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
                 return Err(Failure::WrongUse(words.to_owned()));
             }
             let bus = sink::event_bus(bus, &access).await?;
-            let otherwise = EventDefaults::from(events);
-            let EventDefaults { source, detail_type } = otherwise.clone();
-            let settings = settings(format, [("--source", source), ("--detail-type", detail_type)]);
+            let otherwise = EventDefaults {
+                source: events.source.clone(),
+                detail_type: events.detail_type.clone(),
+            };
+            let given = [("--source", events.source), ("--detail-type", events.detail_type)];
+            let settings = settings(format, given);
             let events = EventLines { is_json, otherwise };
             Box::pin(put("put --bus", events, bus, settings, &common)).await
         }

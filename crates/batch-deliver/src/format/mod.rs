@@ -13,12 +13,9 @@ mod text;
 
 pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
 pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable};
-#[cfg(feature = "s3")]
-pub(crate) use self::messages::Keys;
 #[cfg(feature = "put")]
-pub(crate) use self::messages::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
-pub(crate) use self::messages::{Groups, InGroups, Messages};
-#[cfg(any(feature = "put", feature = "s3"))]
+pub(crate) use self::messages::put::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
+pub(crate) use self::messages::{Groups, InGroups, Keys, Messages};
 pub(crate) use self::one_per_line::EachLine;
 #[cfg(test)]
 pub(crate) use self::one_per_line::OnePerLine;

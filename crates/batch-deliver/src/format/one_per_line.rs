@@ -5,11 +5,8 @@ use std::io::{self, Cursor, Read};
 use super::container::{Container, container, read_first_line, read_start};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
-#[cfg(any(feature = "put", feature = "s3"))]
 use super::text::{lines_of_text, refusal};
-#[cfg(any(feature = "put", feature = "s3"))]
-use crate::source::Format;
-use crate::source::{Flaw, Record, Records};
+use crate::source::{Flaw, Format, Record, Records};
 
 /// Makes an entry from a line.
 pub(crate) trait Parse<E>: Send {
@@ -113,13 +110,11 @@ impl<E, P: Parse<E>> Records<E> for OnePerLine<P> {
 }
 
 /// A parser that makes an entry from each line.
-#[cfg(any(feature = "put", feature = "s3"))]
 pub(crate) struct EachLine<P> {
     pub(crate) parse: P,
     pub(crate) keeps_text: bool,
 }
 
-#[cfg(any(feature = "put", feature = "s3"))]
 impl<E, P> Format<E> for EachLine<P>
 where
     P: Parse<E> + Clone + Sync + 'static,

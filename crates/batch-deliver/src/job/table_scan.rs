@@ -15,9 +15,9 @@ use crate::format::{Item, ItemFormat};
 use crate::keeping::{Claim, Failures, Identity, Journal, Location, ScanFound, ScanState};
 use crate::outcome::Failure;
 use crate::sink::{Existing, Settings, Target};
-use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, Segments, TableReads, read_table};
-#[cfg(feature = "distributed")]
-use crate::source::{ScanProgress, ScannedItems};
+use crate::source::{
+    Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, ScanProgress, ScannedItems, Segments, TableReads, read_table,
+};
 use crate::stop::Stop;
 
 /// Items that may be delivered or in flight without being in the journal, in addition to those of a page.
@@ -51,7 +51,6 @@ pub(crate) struct OpenedScan {
 }
 
 /// The journal of items that one task takes and keeps.
-#[cfg(feature = "distributed")]
 pub(crate) struct Continued {
     state: ScanState,
     progress: ScanProgress,
@@ -61,7 +60,6 @@ pub(crate) struct Continued {
     place: Value,
 }
 
-#[cfg(feature = "distributed")]
 impl Continued {
     /// Writes the journal as it is, which fails if another run has taken it over. Blocks.
     pub(crate) fn confirm(&mut self) -> io::Result<()> {
@@ -191,7 +189,6 @@ impl TableScan<'_> {
     }
 
     /// The items from the position of the journal on, and the journal if there is one.
-    #[cfg(feature = "distributed")]
     pub(crate) fn continued(
         &self,
         opened: Option<OpenedScan>,

@@ -10,7 +10,6 @@ use serde_json::json;
 use super::settling::Settling;
 use super::window::BadLine;
 use crate::console::{Console, counted};
-#[cfg(feature = "distributed")]
 use crate::source::Unreadable;
 
 /// Why the inputs were not read to their end.
@@ -24,7 +23,6 @@ pub(crate) enum Ended {
     Unreadable(Box<dyn Error + Send + Sync>),
 }
 
-#[cfg(feature = "distributed")]
 impl Ended {
     /// Whether an input could not be reached, so that another attempt may succeed.
     pub(crate) fn is_unreachable(&self) -> bool {

@@ -24,11 +24,9 @@ pub(crate) use self::entries::entries;
 pub(crate) use self::failed_conditions::FailedConditions;
 pub(crate) use self::failures::Failures;
 pub(crate) use self::handed_back::{HandedBack, Reason};
-#[cfg(feature = "distributed")]
-pub(crate) use self::journal::remove;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::journal::settled_in;
-pub(crate) use self::journal::{Claim, Identity, Journal, ORDER, ScanFound, ScanState, State};
+pub(crate) use self::journal::{Claim, Identity, Journal, ORDER, ScanFound, ScanState, State, remove};
 pub(crate) use self::location::Location;
 pub(crate) use self::moved_lines::MovedLines;
 pub(crate) use self::pairs::{Compared, Difference, Pairs, Side};

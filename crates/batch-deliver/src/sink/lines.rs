@@ -1,6 +1,5 @@
 //! Lines that are written to a file, to the standard output, or to an object of S3.
 
-#[cfg(feature = "s3")]
 mod object;
 
 use std::fs::File;
@@ -11,9 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::task::block_in_place;
 
-#[cfg(feature = "s3")]
 use self::object::Upload;
-#[cfg(feature = "s3")]
 use crate::connection::Connection;
 use crate::outcome::Failure;
 use crate::output::{OutputKind, Temporary, check_standard};
@@ -42,7 +39,6 @@ enum Place {
     Direct(File),
     /// A file beside that which it replaces.
     File(Temporary),
-    #[cfg(feature = "s3")]
     Object(Box<Upload>),
 }
 
@@ -89,7 +85,6 @@ impl LineWriter {
     }
 
     /// To an object, which is there when it is complete.
-    #[cfg(feature = "s3")]
     pub(crate) async fn object(bucket: &str, key: &str, connection: &Connection) -> Result<Self, Failure> {
         let name = format!("s3://{bucket}/{key}");
         if key.is_empty() || key.ends_with('/') {
@@ -131,7 +126,6 @@ impl LineWriter {
         match self.place {
             Place::Standard | Place::Direct(_) => 1,
             Place::File(_) => TOGETHER,
-            #[cfg(feature = "s3")]
             Place::Object(_) => TOGETHER,
         }
     }
@@ -153,23 +147,14 @@ impl LineWriter {
     }
 
     /// Removes what was written, as far as that can be.
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     pub(crate) async fn abandon(self) {
         match self.place {
             // A file beside another one is removed when it is dropped.
             Place::Standard | Place::Direct(_) | Place::File(_) => {}
-            #[cfg(feature = "s3")]
             Place::Object(upload) => upload.abandon().await,
         }
     }
 
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     async fn put(&mut self, packed: Vec<u8>, is_last: bool) -> Result<(), Failure> {
         self.written += packed.len() as u64;
         let put = match &mut self.place {
@@ -183,7 +168,6 @@ impl LineWriter {
                 temporary.file().write_all(&packed)?;
                 if is_last { temporary.replace_alike() } else { Ok(()) }
             }),
-            #[cfg(feature = "s3")]
             Place::Object(upload) => upload.put(packed, is_last).await,
         };
         put.map_err(|error| self.failed(&error))

@@ -11,7 +11,6 @@ use super::compression::{is_compressed, unpacked};
 use super::counts::ReadBytes;
 use super::file::StoredFile;
 use super::names::{near_path, near_words};
-#[cfg(feature = "s3")]
 use super::object::Object;
 use super::part::{Cut, Part};
 use super::read_so_far::{Beginning, ReadSoFar};
@@ -47,7 +46,6 @@ pub(crate) struct Input {
 pub(crate) enum InputStorage {
     Standard,
     File(PathBuf),
-    #[cfg(feature = "s3")]
     Object(Object),
 }
 
@@ -100,7 +98,6 @@ impl Input {
         })
     }
 
-    #[cfg(feature = "s3")]
     pub(super) fn object(object: Object) -> Self {
         Self {
             name: object.name(),
@@ -117,12 +114,10 @@ impl Input {
         match &self.storage {
             InputStorage::File(path) => Some(path),
             InputStorage::Standard => None,
-            #[cfg(feature = "s3")]
             InputStorage::Object(_) => None,
         }
     }
 
-    #[cfg(feature = "s3")]
     pub(crate) fn is_object(&self) -> bool {
         matches!(self.storage, InputStorage::Object(_))
     }
@@ -132,7 +127,6 @@ impl Input {
         let metadata = match &self.storage {
             InputStorage::File(path) => fs::metadata(path).ok()?,
             InputStorage::Standard => of_standard_input()?,
-            #[cfg(feature = "s3")]
             InputStorage::Object(_) => return None,
         };
         Some((FileIdentity::of(&metadata)?, is_pipe(&metadata)))
@@ -156,7 +150,6 @@ impl Input {
         match &self.storage {
             InputStorage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
             InputStorage::Standard => {}
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => start = object.start(START)?,
         }
         let is_utf_8 = self.encoding.is_none() && encoding::marked(&start).is_none();
@@ -173,7 +166,6 @@ impl Input {
         match &self.storage {
             InputStorage::File(path) => beginning.is_of(StoredFile::open_at(path, self.from())?),
             InputStorage::Standard => Ok(true),
-            #[cfg(feature = "s3")]
             InputStorage::Object(_) => Ok(true),
         }
     }
@@ -199,7 +191,6 @@ impl Input {
                 }
             }
             InputStorage::Standard => Box::new(stdin()),
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => Box::new(object.open_at(from)),
         };
         let stored = Box::new(counters.stored.of(stored));

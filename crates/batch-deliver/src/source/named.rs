@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::export::{self, DataFiles};
 use super::input::{Input, InputStorage, STANDARD_INPUT};
-#[cfg(feature = "s3")]
 use super::listing;
 use super::names::{SCHEME, WILDCARDS, is_of_bucket, names_hidden, not_utf_8};
 use crate::connection::Connection;
@@ -24,7 +23,7 @@ pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Resu
     let mut inputs = Vec::new();
     for argument in arguments {
         inputs.extend(match argument.strip_prefix(SCHEME) {
-            Some(object) => objects(object, connection).await?,
+            Some(object) => listing::named(object, connection).await?,
             None => local(argument)?,
         });
     }
@@ -45,35 +44,12 @@ pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Resu
     Ok(inputs)
 }
 
-#[cfg(feature = "s3")]
-async fn objects(name: &str, connection: &Connection) -> Result<Vec<Input>, Failure> {
-    listing::named(name, connection).await
-}
-
-#[cfg(not(feature = "s3"))]
-#[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn objects(name: &str, _: &Connection) -> Result<Vec<Input>, Failure> {
-    Err(without_s3(name))
-}
-
 /// The file or object with exactly this name, as a plan has it.
-#[cfg(feature = "distributed")]
 pub(crate) async fn exactly(name: &str, connection: &Connection) -> Result<Input, Failure> {
     match name.strip_prefix(SCHEME) {
-        Some(object) => object_named(object, connection).await,
+        Some(object) => listing::exactly(object, connection).await,
         None => Input::file(Path::new(name)),
     }
-}
-
-#[cfg(all(feature = "distributed", feature = "s3"))]
-async fn object_named(name: &str, connection: &Connection) -> Result<Input, Failure> {
-    listing::exactly(name, connection).await
-}
-
-#[cfg(all(feature = "distributed", not(feature = "s3")))]
-#[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn object_named(name: &str, _: &Connection) -> Result<Input, Failure> {
-    Err(without_s3(name))
 }
 
 fn local(argument: &str) -> Result<Vec<Input>, Failure> {
@@ -123,13 +99,6 @@ fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
         return Err(wrong(format!("no file matches {pattern}")));
     }
     Ok(files)
-}
-
-#[cfg(not(feature = "s3"))]
-fn without_s3(name: &str) -> Failure {
-    let words =
-        format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
-    Failure::WrongUse(words)
 }
 
 /// The most names that are told.

@@ -100,7 +100,6 @@ fn searched(folder: &Path) -> &Path {
 }
 
 /// The bucket and the key of a name without its scheme. The key of all objects is empty.
-#[cfg(feature = "s3")]
 pub(super) fn parts(name: &str) -> Result<(&str, &str), String> {
     match name.split_once('/') {
         Some(("", _)) => Err(format!(

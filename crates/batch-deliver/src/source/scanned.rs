@@ -4,10 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-#[cfg(feature = "distributed")]
-pub(crate) use aws_batch_delivery::sources::ScanProgress;
 use aws_batch_delivery::sources::{Scan, ScanError};
-pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScannedItems};
+pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScanProgress, ScannedItems};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;

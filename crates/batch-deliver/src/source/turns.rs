@@ -10,9 +10,7 @@ use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
 use super::read_so_far::ReadSoFar;
-#[cfg(feature = "distributed")]
-use super::record::{DENIED, may_be_read_elsewhere};
-use super::record::{Flaw, Format, Records, UNREACHABLE};
+use super::record::{DENIED, Flaw, Format, Records, UNREACHABLE, may_be_read_elsewhere};
 use super::settled::SettledRecords;
 
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
@@ -63,13 +61,11 @@ pub(crate) struct Taken<E> {
 
 impl Unreadable {
     /// Whether another attempt, or one on another machine, may succeed.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_unreachable(&self) -> bool {
         may_be_read_elsewhere(&self.error)
     }
 
     /// Whether this worker may not read the input.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_denied(&self) -> bool {
         self.error.kind() == DENIED
     }

@@ -249,17 +249,10 @@ impl Exporter {
         Ok(ended)
     }
 
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     async fn lines(&self, name: &str) -> Result<LineWriter, Failure> {
         match self.folder.below(name) {
             Location::File(path) => LineWriter::file(Path::new(&path)),
-            #[cfg(feature = "s3")]
             Location::Object { bucket, key } => LineWriter::object(&bucket, &key, &self.connection).await,
-            #[cfg(not(feature = "s3"))]
-            location @ Location::Object { .. } => Err(location.without_s3()),
         }
     }
 }

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::failures::{Failed, Failures};
 use super::super::location::check_is_file;
-use super::checked_line;
 use super::content::{self, EarlierRun, Line, Recorded};
-use super::{Claim, Identity, Stopped};
+use super::{Claim, Identity, Stopped, checked_line};
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::output::{Temporary, is_mounted};
@@ -336,7 +335,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "distributed")]
     #[test]
     fn a_journal_that_may_be_replaced_may_be_of_another_load() {
         let load = Load::new();

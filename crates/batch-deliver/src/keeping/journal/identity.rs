@@ -240,7 +240,6 @@ impl InputIdentity {
                 let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
                 (path.display().to_string(), modified.as_nanos().to_string())
             }
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => (input.name.clone(), object.etag.clone()),
             _ => {
                 let words = format!("--resume needs files, and {} cannot be read a second time", input.name);

@@ -5,9 +5,7 @@ mod claim;
 mod content;
 mod file;
 mod identity;
-#[cfg(feature = "s3")]
 mod object;
-#[cfg(feature = "s3")]
 mod owned;
 mod scan;
 mod state;
@@ -19,7 +17,5 @@ pub(crate) use self::claim::Claim;
 pub(crate) use self::content::settled_in;
 pub(crate) use self::identity::{Identity, ORDER, Stopped};
 pub(crate) use self::scan::{ScanFound, ScanState};
-pub(crate) use self::state::State;
-#[cfg(feature = "distributed")]
-pub(crate) use self::state::remove;
+pub(crate) use self::state::{State, remove};
 pub(crate) use self::writer::Journal;

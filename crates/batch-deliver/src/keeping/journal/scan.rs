@@ -13,7 +13,6 @@ use super::super::location::Location;
 use super::checked_line::{self, Unreadable};
 use super::content::WriterStamp;
 use super::file::{locked, replaced};
-#[cfg(feature = "s3")]
 use super::owned::{OfObject, OwnObject};
 use super::{Claim, Identity};
 use crate::connection::Connection;
@@ -29,11 +28,7 @@ pub(crate) struct ScanState {
 
 #[derive(Debug)]
 pub(super) enum ScanStorage {
-    File {
-        path: PathBuf,
-        file: File,
-    },
-    #[cfg(feature = "s3")]
+    File { path: PathBuf, file: File },
     Object(Box<OwnObject>),
 }
 
@@ -114,10 +109,8 @@ impl ScanFound {
 }
 
 /// The journal of a scan in an object.
-#[cfg(feature = "s3")]
 struct OfScan<'a>(&'a Identity);
 
-#[cfg(feature = "s3")]
 impl OfObject for OfScan<'_> {
     type Found = ScanFound;
 
@@ -155,7 +148,6 @@ impl ScanState {
     ) -> Result<(Self, ScanFound), Failure> {
         match location {
             Location::File(path) => Self::open_file(path, identity, claim, console),
-            #[cfg(feature = "s3")]
             Location::Object { .. } => {
                 let (object, found) = OwnObject::open(location, &OfScan(&identity), claim, connection, console)?;
                 let state = Self {
@@ -163,11 +155,6 @@ impl ScanState {
                     storage: ScanStorage::Object(Box::new(object)),
                 };
                 Ok((state, found))
-            }
-            #[cfg(not(feature = "s3"))]
-            Location::Object { .. } => {
-                let _ = connection;
-                Err(location.without_s3())
             }
         }
     }
@@ -225,7 +212,6 @@ impl ScanState {
         let content = &mut self.content;
         match &mut self.storage {
             ScanStorage::File { path, file } => *file = replaced(path, &text(content)?)?,
-            #[cfg(feature = "s3")]
             ScanStorage::Object(object) => object.put(|written| {
                 content.written = Some(written);
                 text(content)

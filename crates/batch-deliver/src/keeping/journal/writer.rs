@@ -14,9 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::failures::Failed;
 use super::super::location::Location;
 use super::state::JournalStorage;
-#[cfg(feature = "s3")]
-use super::writing::put;
-use super::writing::{Ending, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, Settled, Written, keep, write};
+use super::writing::{Ending, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, Settled, Written, keep, put, write};
 use super::{ScanState, State, Stopped};
 use crate::source::ReadSoFar;
 
@@ -45,13 +43,11 @@ impl Journal {
         block_in_place(|| state.begin())?;
         let most = match &state.storage {
             JournalStorage::File(_) => NUMBERS,
-            #[cfg(feature = "s3")]
             JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
         };
         Ok(Self::of_writer(most, cancellation, move |receiver, ending| {
             Ok(match state.storage {
                 JournalStorage::File(file) => Written::File(write(*file, receiver, &read, ending)?),
-                #[cfg(feature = "s3")]
                 JournalStorage::Object(object) => Written::Object(Box::new(put(*object, receiver, &read, ending)?)),
             })
         }))
@@ -142,7 +138,6 @@ impl Journal {
         match &mut *self.written() {
             None => Ok(()),
             Some(Written::File(file)) => file.reported(),
-            #[cfg(feature = "s3")]
             Some(Written::Object(object)) => object.reported(),
             Some(Written::Scan(state)) => state.reported(),
         }

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use super::super::failures::Failed;
 use super::file::JournalFile;
-#[cfg(feature = "s3")]
 use super::object::JournalObject;
 use super::{ScanState, Stopped, scan};
 use crate::source::{ReadSoFar, SettledRecords};
@@ -33,11 +32,9 @@ pub(super) const NUMBERS_OF_SCAN: usize = 4_096;
 const EVERY_OF_SCAN: Duration = Duration::from_millis(100);
 
 /// Numbers after which the journal of a scan is put before that interval is over.
-#[cfg(feature = "s3")]
 pub(super) const NUMBERS_OF_PUT: usize = 2_500;
 
 /// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
-#[cfg(feature = "s3")]
 const EVERY: Duration = Duration::from_secs(1);
 
 /// A record that is settled.
@@ -62,7 +59,6 @@ impl Settled {
 #[derive(Debug)]
 pub(super) enum Written {
     File(JournalFile),
-    #[cfg(feature = "s3")]
     Object(Box<JournalObject>),
     Scan(ScanState),
 }
@@ -126,7 +122,6 @@ pub(super) fn keep(
     let (every, most, is_shown) = match &state.storage {
         scan::ScanStorage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
         // A put shows other runs that this one is alive.
-        #[cfg(feature = "s3")]
         scan::ScanStorage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
     };
     let mut settled = SettledRecords::default();
@@ -173,7 +168,6 @@ pub(super) fn keep(
 }
 
 /// Puts the journal until the channel is closed.
-#[cfg(feature = "s3")]
 pub(super) fn put(
     mut object: JournalObject,
     receiver: &Receiver<Settled>,
