@@ -1,10 +1,11 @@
 //! A delivery: the records of a source become entries, which go to a destination, kept by a journal and dead letters. Or a dry run,
 //! which sends nothing.
 
-mod dry_run;
 mod first_entries;
+mod input_job;
 mod inputs;
 mod opened;
+mod reading;
 mod table_scan;
 
 use std::sync::atomic::AtomicU64;
@@ -15,13 +16,20 @@ use tokio::task;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::first_entries::Look;
-pub(crate) use self::inputs::{InputJob, InputReads};
-use self::opened::Reading;
-pub(crate) use self::opened::{Opened, StartFailure};
+pub(crate) use self::input_job::InputJob;
+pub(crate) use self::inputs::InputReads;
+pub(crate) use self::opened::Opened;
+use self::opened::OpenedSource;
+use self::reading::Reading;
+pub(crate) use self::reading::StartFailure;
+use self::table_scan::not_compared;
 pub(crate) use self::table_scan::{Continued, DELIVERED_AGAIN, EntryOf, TableScan};
 use crate::connection::Connection;
-use crate::console::Console;
-use crate::keeping::{BadLines, Claim, DeadLetter, Ended, FailedConditions, Location, Settling, Window, entries};
+use crate::console::{Console, grouped};
+use crate::keeping::{
+    BadLines, Claim, DeadLetter, Ended, FailedConditions, Failures, Identity, Journal, Location, ORDER, Settling,
+    State, Window, entries,
+};
 use crate::outcome::Failure;
 use crate::progress::{Summary, Ticker, Watched};
 use crate::sink::{self, DeliveryOptions, Destination, Progress, Settings, Target};
@@ -88,6 +96,72 @@ impl<T: Target> Job<T> {
             ("command", self.command.to_owned()),
             ("destination", self.destination.name.clone()),
         ])
+    }
+
+    /// The inputs, with the journal at this place if there is one. Blocks.
+    fn open_inputs<'a>(
+        &self,
+        inputs: Vec<Input>,
+        reads: &'a InputReads<T::Entry>,
+        location: Option<&Location>,
+        claim: Claim,
+    ) -> Result<Opened<'a, T::Entry>, Failure> {
+        let Some(location) = location else {
+            return Ok(Opened {
+                source: OpenedSource::Inputs(inputs, reads, None),
+                failures: Failures::default(),
+                settled: 0,
+                has_begun: false,
+            });
+        };
+        let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
+        let settings = self.identity().chain([(ORDER, reads.order().name().to_owned())]);
+        let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
+        let unknown = identity.unknown();
+        let open = || State::open(location, identity, claim, &self.connection, &self.console);
+        let state = task::block_in_place(open)?;
+        let settled = state.settled.len();
+        if settled > 0 {
+            if let Some(unknown) = unknown {
+                self.console.info(&not_compared(&unknown));
+            }
+            self.console
+                .info(&format!("{} lines are settled by earlier runs", grouped(settled)));
+        }
+        if state.doubtful > 0 {
+            let most = grouped(state.doubtful);
+            self.console.info(&format!(
+                "the last run did not end cleanly: up to {most} entries may be sent twice"
+            ));
+        }
+        Ok(Opened {
+            failures: state.failures.clone(),
+            settled,
+            has_begun: state.has_begun(),
+            source: OpenedSource::Inputs(inputs, reads, Some(state)),
+        })
+    }
+
+    /// The items of a table, with the journal at this place if there is one. Blocks.
+    fn open_table<'a>(
+        &self,
+        scan: TableScan<'a>,
+        entry: EntryOf<T::Entry>,
+        location: Option<&Location>,
+        claim: Claim,
+    ) -> Result<Opened<'a, T::Entry>, Failure> {
+        let journal = |location| {
+            let settings = self.identity().collect();
+            scan.journal(location, settings, claim, &self.connection, &self.console)
+        };
+        let opened = location.map(journal).transpose()?;
+        let found = opened.as_ref();
+        Ok(Opened {
+            failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
+            settled: found.map_or(0, |found| found.settled),
+            has_begun: found.is_some_and(|found| found.position.is_some()),
+            source: OpenedSource::Table(scan, entry, opened),
+        })
     }
 
     /// Delivers the records that are not settled.
@@ -176,11 +250,4 @@ impl<T: Target> Job<T> {
             simulated: self.destination.simulated.clone(),
         })
     }
-}
-
-/// What cannot be known of the place of a delivery that earlier runs have begun.
-fn not_compared(unknown: &str) -> String {
-    format!(
-        "the {unknown} cannot be looked up without the permission, and so is not compared with that of earlier runs"
-    )
 }

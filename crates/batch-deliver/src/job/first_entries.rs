@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::opened::Reading;
+use super::reading::Reading;
 use crate::outcome::Failure;
 use crate::source::Received;
 use crate::stop::Stop;

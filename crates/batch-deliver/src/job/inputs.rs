@@ -1,27 +1,13 @@
-//! Inputs as the source of a delivery, and the journal of that.
+//! Inputs as the source of a delivery.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::task;
-
-use super::opened::{OpenedSource, Reading};
-use super::{Job, Look, Opened, StartFailure};
-use crate::console::grouped;
-use crate::keeping::{Claim, Failures, Identity, Journal, Location, ORDER, State};
-use crate::outcome::Failure;
-use crate::sink::Target;
+use super::first_entries::Look;
+use super::reading::{Reading, StartFailure};
+use crate::keeping::{Journal, State};
 use crate::source::{self, Format, Input, Order, ReadSoFar, SettledRecords, Turns};
 use crate::stop::Stop;
-
-/// A job whose records are those of inputs.
-pub(crate) struct InputJob<T: Target> {
-    pub(crate) job: Job<T>,
-    pub(crate) reads: InputReads<T::Entry>,
-    /// Where records are kept whose condition does not hold.
-    pub(crate) failed: Option<PathBuf>,
-}
 
 /// How inputs are read.
 pub(crate) struct InputReads<E> {
@@ -40,7 +26,7 @@ impl<E: Send + Sync + 'static> InputReads<E> {
     }
 
     /// The order of the inputs, one after the other unless something else is known of them.
-    fn order(&self) -> Order {
+    pub(super) fn order(&self) -> Order {
         self.order.unwrap_or(Order::File)
     }
 
@@ -82,51 +68,5 @@ impl<E: Send + Sync + 'static> InputReads<E> {
         let start = |state| Journal::start(state, read_so_far, stop.token.clone());
         let journal = state.map(start).transpose().map_err(StartFailure::Journal)?;
         Ok((reading, journal))
-    }
-}
-
-impl<T: Target> Job<T> {
-    /// The inputs, with the journal at this place if there is one. Blocks.
-    pub(super) fn open_inputs<'a>(
-        &self,
-        inputs: Vec<Input>,
-        reads: &'a InputReads<T::Entry>,
-        location: Option<&Location>,
-        claim: Claim,
-    ) -> Result<Opened<'a, T::Entry>, Failure> {
-        let Some(location) = location else {
-            return Ok(Opened {
-                source: OpenedSource::Inputs(inputs, reads, None),
-                failures: Failures::default(),
-                settled: 0,
-                has_begun: false,
-            });
-        };
-        let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
-        let settings = self.identity().chain([(ORDER, reads.order().name().to_owned())]);
-        let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
-        let unknown = identity.unknown();
-        let open = || State::open(location, identity, claim, &self.connection, &self.console);
-        let state = task::block_in_place(open)?;
-        let settled = state.settled.len();
-        if settled > 0 {
-            if let Some(unknown) = unknown {
-                self.console.info(&super::not_compared(&unknown));
-            }
-            self.console
-                .info(&format!("{} lines are settled by earlier runs", grouped(settled)));
-        }
-        if state.doubtful > 0 {
-            let most = grouped(state.doubtful);
-            self.console.info(&format!(
-                "the last run did not end cleanly: up to {most} entries may be sent twice"
-            ));
-        }
-        Ok(Opened {
-            failures: state.failures.clone(),
-            settled,
-            has_begun: state.has_begun(),
-            source: OpenedSource::Inputs(inputs, reads, Some(state)),
-        })
     }
 }

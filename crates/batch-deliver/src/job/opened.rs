@@ -1,15 +1,10 @@
 //! A source whose journal is open: the records that are left of it.
 
-use std::io;
-use std::sync::Arc;
-
-use tokio::sync::mpsc;
-
-use super::table_scan::OpenedScan;
-use super::{EntryOf, InputReads, TableScan};
+use super::inputs::InputReads;
+use super::reading::{Reading, StartFailure};
+use super::table_scan::{EntryOf, OpenedScan, TableScan};
 use crate::keeping::{Failures, Journal, State};
-use crate::outcome::Failure;
-use crate::source::{Counts, Input, Received};
+use crate::source::Input;
 use crate::stop::Stop;
 
 /// A source, and what earlier runs have left of it.
@@ -27,25 +22,6 @@ pub(crate) struct Opened<'a, E> {
 pub(super) enum OpenedSource<'a, E> {
     Inputs(Vec<Input>, &'a InputReads<E>, Option<State>),
     Table(TableScan<'a>, EntryOf<E>, Option<OpenedScan>),
-}
-
-/// Why a delivery has not begun.
-#[derive(Debug)]
-pub(crate) enum StartFailure {
-    /// Its journal cannot be written.
-    Journal(io::Error),
-    /// Its first entries are not as they should be.
-    Entries(Failure),
-}
-
-/// The records that are being read.
-pub(super) struct Reading<E> {
-    pub(super) receiver: mpsc::Receiver<Received<E>>,
-    pub(super) read: Counts,
-    /// The names of the inputs.
-    pub(super) names: Arc<[String]>,
-    /// Bytes of the inputs, if they are known.
-    pub(super) total: Option<u64>,
 }
 
 impl<E: Send + Sync + 'static> Opened<'_, E> {

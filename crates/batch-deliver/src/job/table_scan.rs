@@ -7,14 +7,13 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task;
 
-use super::opened::{OpenedSource, Reading};
-use super::{Job, Opened};
+use super::reading::Reading;
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::format::{Item, ItemFormat};
 use crate::keeping::{Claim, Failures, Identity, Journal, Location, ScanFound, ScanState};
 use crate::outcome::Failure;
-use crate::sink::{Existing, Settings, Target};
+use crate::sink::{Existing, Settings};
 use crate::source::{
     Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, ScanProgress, ScannedItems, Segments, TableReads, read_table,
 };
@@ -43,9 +42,9 @@ pub(crate) struct TableScan<'a> {
 /// A journal that was opened.
 pub(crate) struct OpenedScan {
     state: ScanState,
-    position: Option<ScanPosition>,
+    pub(super) position: Option<ScanPosition>,
     /// What earlier runs have not delivered, and no run of the whole has reported.
-    failures: Failures,
+    pub(super) failures: Failures,
     /// Items that earlier runs have settled.
     pub(crate) settled: u64,
 }
@@ -97,30 +96,6 @@ fn places(segments: Option<&Segments>, position: &ScanPosition) -> serde_json::R
     }
 }
 
-impl<T: Target> Job<T> {
-    /// The items of a table, with the journal at this place if there is one. Blocks.
-    pub(super) fn open_table<'a>(
-        &self,
-        scan: TableScan<'a>,
-        entry: EntryOf<T::Entry>,
-        location: Option<&Location>,
-        claim: Claim,
-    ) -> Result<Opened<'a, T::Entry>, Failure> {
-        let journal = |location| {
-            let settings = self.identity().collect();
-            scan.journal(location, settings, claim, &self.connection, &self.console)
-        };
-        let opened = location.map(journal).transpose()?;
-        let found = opened.as_ref();
-        Ok(Opened {
-            failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
-            settled: found.map_or(0, |found| found.settled),
-            has_begun: found.is_some_and(|found| found.position.is_some()),
-            source: OpenedSource::Table(scan, entry, opened),
-        })
-    }
-}
-
 impl TableScan<'_> {
     /// The journal at this place, of a delivery that the settings identify in addition to what is read. Blocks.
     pub(crate) fn journal(
@@ -157,7 +132,7 @@ impl TableScan<'_> {
             ))
         })?;
         if let Some(unknown) = unknown.filter(|_| position.is_some()) {
-            console.info(&super::not_compared(&unknown));
+            console.info(&not_compared(&unknown));
         }
         if items > 0 {
             console.info(&format!("{} items are settled by earlier runs", grouped(items)));
@@ -281,4 +256,11 @@ impl TableScan<'_> {
         };
         Ok((reading, journal))
     }
+}
+
+/// What cannot be known of the place of a delivery that earlier runs have begun.
+pub(super) fn not_compared(unknown: &str) -> String {
+    format!(
+        "the {unknown} cannot be looked up without the permission, and so is not compared with that of earlier runs"
+    )
 }

@@ -1,8 +1,11 @@
-//! A dry run reads all inputs, and sends nothing.
+//! A job whose records are those of inputs. Its dry run reads all of them, and sends nothing.
+
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::InputJob;
+use super::Job;
+use super::inputs::InputReads;
 use crate::console::{counted, grouped, size};
 use crate::keeping::ShownLines;
 use crate::outcome::{Failure, Outcome};
@@ -11,6 +14,14 @@ use crate::source::{Input, SettledRecords};
 
 /// Records after which the bar is drawn again.
 const STEP: u64 = 1_000;
+
+/// A job whose records are those of inputs.
+pub(crate) struct InputJob<T: Target> {
+    pub(crate) job: Job<T>,
+    pub(crate) reads: InputReads<T::Entry>,
+    /// Where records are kept whose condition does not hold.
+    pub(crate) failed: Option<PathBuf>,
+}
 
 /// The sums of all inputs.
 #[derive(Default)]
