@@ -12,7 +12,9 @@ mod table;
 mod text;
 
 pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
-pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable};
+pub(crate) use self::items::{
+    Item, ItemFormat, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable, value_of_json,
+};
 #[cfg(feature = "put")]
 pub(crate) use self::messages::put::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
 pub(crate) use self::messages::{Groups, InGroups, Keys, Messages};

@@ -23,7 +23,7 @@ use self::dialect::Dialect;
 pub(crate) use self::dialect::{Character, Options, Quote};
 use self::reader::{Row, RowReader};
 use self::scan::Cells;
-use super::items::{Item, Json, Writes, to_json};
+use super::items::{Item, Writes, to_json};
 use super::text::is_object;
 use crate::console::Console;
 use crate::source::{Flaw, LineBreaks, Record, Records};
@@ -80,7 +80,6 @@ impl CsvItems {
             columns,
             header,
             null: options.null.clone(),
-            json: Json::default(),
             writes: self.writes.clone(),
             keeps_text: self.keeps_text,
             name: name.to_owned(),
@@ -124,7 +123,6 @@ struct Rows {
     /// The header as it is in the input.
     header: Option<Box<[u8]>>,
     null: Option<String>,
-    json: Json,
     writes: Writes,
     keeps_text: bool,
     /// The name of the input.
@@ -150,7 +148,6 @@ impl Rows {
 struct ToItem<'a> {
     columns: &'a Columns,
     null: Option<&'a [u8]>,
-    json: &'a mut Json,
     /// The columns whose values have line breaks, from 0.
     with_line_breaks: Vec<usize>,
 }
@@ -169,7 +166,7 @@ impl ToItem<'_> {
             if is_quoted && memchr2(b'\n', b'\r', cell).is_some() {
                 self.with_line_breaks.push(index);
             }
-            if let Some(value) = value(cell, column.kind, self.json).map_err(of_column)? {
+            if let Some(value) = value(cell, column.kind).map_err(of_column)? {
                 item.insert(column.name.clone(), value);
             }
         }
@@ -188,7 +185,6 @@ impl Records<WriteRequest> for Rows {
         let mut to_item = ToItem {
             columns: &self.columns,
             null: self.null.as_deref().map(str::as_bytes),
-            json: &mut self.json,
             with_line_breaks: Vec::new(),
         };
         let item = cells.and_then(|cells| to_item.item(cells));

@@ -178,10 +178,10 @@ fn advice(line: &Item) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::items::json::Json;
+    use crate::format::items::json::item_of_json;
 
     fn read(text: &str) -> Item {
-        Json::default().item(text.as_bytes()).unwrap()
+        item_of_json(text.as_bytes()).unwrap()
     }
 
     fn said(text: &str) -> Result<Record, Flaw> {

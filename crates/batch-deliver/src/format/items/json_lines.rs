@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::Item;
 use super::envelope::{Record, record};
-use super::json::Json;
+use super::json::item_of_json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
 use super::write::{Purpose, Writes};
 use crate::format::container::Container;
@@ -41,7 +41,6 @@ impl JsonItems {
         members: impl Fn(Container) -> Option<Members>,
     ) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let parse = ItemLine {
-            json: Json::default(),
             typing: self.typing,
             writes: self.writes.clone(),
         };
@@ -72,7 +71,6 @@ impl Format<WriteRequest> for JsonItems {
 }
 
 struct ItemLine {
-    json: Json,
     typing: Typing,
     writes: Writes,
 }
@@ -106,7 +104,7 @@ impl ItemLine {
 
 impl Parse<WriteRequest> for ItemLine {
     fn parse(&mut self, line: &[u8]) -> Result<WriteRequest, Flaw> {
-        let line = self.json.item(line)?;
+        let line = item_of_json(line)?;
         if self.typing == Typing::Plain {
             return self.writes.of(line);
         }
@@ -141,7 +139,6 @@ mod tests {
 
     fn lines(typing: Typing) -> ItemLine {
         ItemLine {
-            json: Json::default(),
             typing,
             writes: Writes::puts(Some("year:N".parse().unwrap())),
         }

@@ -287,10 +287,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::items::json::Json;
+    use crate::format::items::json::item_of_json;
 
     fn read(text: &str) -> Item {
-        Json::default().item(text.as_bytes()).unwrap()
+        item_of_json(text.as_bytes()).unwrap()
     }
 
     fn values() -> impl Strategy<Value = AttributeValue> {
