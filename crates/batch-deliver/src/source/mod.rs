@@ -15,6 +15,7 @@ mod named;
 mod names;
 mod object;
 mod part;
+mod pattern;
 mod read_so_far;
 mod reader;
 mod record;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::export::{self, DataFiles};
 use super::input::{Input, InputStorage, STANDARD_INPUT};
-use super::listing;
-use super::names::{SCHEME, WILDCARDS, is_of_bucket, names_hidden, not_utf_8};
+use super::names::{SCHEME, WILDCARDS, is_of_bucket};
+use super::{listing, pattern};
 use crate::connection::Connection;
 use crate::console::{grouped, size};
 use crate::outcome::Failure;
@@ -80,25 +80,11 @@ fn local(argument: &str) -> Result<Vec<Input>, Failure> {
 
 /// The files that match, in the order of their names.
 fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
-    let wrong = |words: String| Failure::WrongUse(words);
-    let paths = glob::glob(pattern).map_err(|error| wrong(format!("{pattern} is not a valid pattern: {error}")))?;
-    let mut files = Vec::new();
-    for path in paths {
-        let path = path.map_err(|error| wrong(format!("{pattern} cannot be searched: {error}")))?;
-        if !path.is_dir() && names_hidden(pattern, &path) {
-            files.push(Input::file(&path)?);
-        }
-    }
-    if let Some(path) = not_utf_8(pattern) {
-        let path = path.as_os_str().as_encoded_bytes().escape_ascii();
-        return Err(wrong(format!(
-            "{pattern} matches {path}, whose name is not UTF-8: rename it, or give - and its content on the standard input"
-        )));
-    }
+    let files = pattern::files(pattern).map_err(Failure::WrongUse)?;
     if files.is_empty() {
-        return Err(wrong(format!("no file matches {pattern}")));
+        return Err(Failure::WrongUse(format!("no file matches {pattern}")));
     }
-    Ok(files)
+    files.iter().map(|file| Input::file(file)).collect()
 }
 
 /// The most names that are told.
