@@ -16,6 +16,7 @@ use crate::console::{Console, counted, grouped, rate, time};
 use crate::format::{Item, Key, comparable};
 use crate::keeping::{Compared, Difference, Pairs, Side};
 use crate::outcome::{Failure, Outcome};
+use crate::output::{CLOSED, is_standard_closed};
 use crate::sink::Existing;
 use crate::source::{ScannedItems, TableReads, unread};
 use crate::stop::Stop;
@@ -181,6 +182,10 @@ fn print(difference: Difference, key: &str) -> io::Result<()> {
         Difference::Different => "different",
     };
     let key: Value = serde_json::from_str(key)?;
+    // Where only the exit code is of interest, tables that are equal have none.
+    if is_standard_closed() {
+        return Err(io::Error::other(CLOSED));
+    }
     let mut output = stdout().lock();
     writeln!(output, "{}", json!({"difference": difference, "key": key}))
 }
