@@ -100,8 +100,8 @@ impl Expressions {
     pub(crate) fn keep(&mut self, expressions: &str) {
         let used = |sign| placeholders(expressions, sign).collect::<HashSet<_>>();
         let (names, values) = (used('#'), used(':'));
-        self.names.retain(|placeholder, _| names.contains(placeholder));
-        self.values.retain(|placeholder, _| values.contains(placeholder));
+        self.names.retain(|placeholder, _| names.contains(placeholder.as_str()));
+        self.values.retain(|placeholder, _| values.contains(placeholder.as_str()));
     }
 
     /// Updates only items that are there. Without this condition an update creates them.
@@ -112,7 +112,7 @@ impl Expressions {
         let name = key.partition.name.clone();
         let condition = self.condition.take();
         let expressions = format!("{update} {}", condition.as_deref().unwrap_or_default());
-        let used: HashSet<String> = placeholders(&expressions, '#').collect();
+        let used: HashSet<&str> = placeholders(&expressions, '#').collect();
         let placeholder = unused_placeholder(|name| used.contains(name) || self.names.contains_key(name));
         let exists = format!("attribute_exists({placeholder})");
         self.condition = Some(match condition {

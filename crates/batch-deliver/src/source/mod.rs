@@ -7,6 +7,7 @@ mod counts;
 mod encoded_keys;
 mod encoding;
 mod export;
+mod expression;
 mod file;
 mod gzip;
 mod input;
@@ -29,6 +30,7 @@ mod unsupported;
 
 pub(crate) use self::counts::Counts;
 pub(crate) use self::encoded_keys::from_url;
+pub(crate) use self::expression::{placeholders, unused_placeholder, words};
 pub(crate) use self::input::{Input, InputStorage, STANDARD_INPUT};
 pub(crate) use self::named::{described, exactly, named};
 pub(crate) use self::names::{SCHEME, names};
@@ -38,7 +40,7 @@ pub(crate) use self::reader::{Received, read};
 pub(crate) use self::record::{DENIED, Flaw, Format, LineBreaks, Record, Records, may_be_read_elsewhere};
 pub(crate) use self::scanned::{
     Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScanProgress, ScannedItems, TableReads, is_unreachable,
-    placeholders, read_table, unread, unused_placeholder,
+    read_table, unread,
 };
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;

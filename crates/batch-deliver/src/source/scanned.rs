@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::counts::Counts;
+use super::expression::{placeholders, unused_placeholder};
 use super::reader::Received;
 use super::record::Flaw;
 use super::turns::{Place, Taken, Unreadable};
@@ -45,8 +46,8 @@ impl TableReads {
     /// given.
     pub(crate) fn checked(mut self) -> Result<Self, Failure> {
         let expressions = || self.key_condition.iter().chain(&self.filter).chain(&self.project);
-        let values: BTreeSet<String> = expressions().flat_map(|text| placeholders(text, ':')).collect();
-        let names: BTreeSet<String> = expressions().flat_map(|text| placeholders(text, '#')).collect();
+        let used = |sign| expressions().flat_map(move |text| placeholders(text, sign).map(str::to_owned));
+        let (values, names): (BTreeSet<String>, BTreeSet<String>) = (used(':').collect(), used('#').collect());
         if let Some(missing) = values.iter().find(|value| !self.values.contains_key(*value)) {
             return Err(Failure::WrongUse(format!(
                 "there is no value for {missing}: give it as --value {missing}=…"
@@ -66,7 +67,8 @@ impl TableReads {
     /// The same without the placeholders that are only in these other expressions, whose values have to be given as well.
     pub(crate) fn beside(mut self, others: &[&str]) -> Result<Self, Failure> {
         let used = |expressions: &[&str], sign: char| -> BTreeSet<String> {
-            expressions.iter().flat_map(|text| placeholders(text, sign)).collect()
+            let used = expressions.iter().flat_map(|text| placeholders(text, sign));
+            used.map(str::to_owned).collect()
         };
         let missing = used(others, ':')
             .into_iter()
@@ -263,28 +265,6 @@ pub(crate) fn read_table<E: Send + 'static>(
         let _ = sender.send(Vec::new()).await;
     });
     (receiver, counts)
-}
-
-/// The words that begin with this sign.
-pub(crate) fn placeholders(expression: &str, sign: char) -> impl Iterator<Item = String> {
-    expression.match_indices(sign).filter_map(|(place, _)| {
-        let rest = &expression[place + 1..];
-        let end = rest.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-        let name = &rest[..end.unwrap_or(rest.len())];
-        (!name.is_empty()).then(|| expression[place..=place + name.len()].to_owned())
-    })
-}
-
-/// A placeholder of a name that stands for nothing else.
-pub(crate) fn unused_placeholder(is_used: impl Fn(&str) -> bool) -> String {
-    let mut number = 0;
-    loop {
-        let placeholder = format!("#key_{number}");
-        if !is_used(&placeholder) {
-            return placeholder;
-        }
-        number += 1;
-    }
 }
 
 /// The code of an answer about a table that is not there. Commands look a table up before they read it.
