@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
-use super::moving::{deduplication_id, is_full, receive, undeleted_because};
+use super::moving::{deduplication_id, is_full, receive, undeleted};
 use super::queue::ExistingQueue;
 
 /// Lines that are written together and made safe with one call.
@@ -95,8 +95,7 @@ impl Drain {
             }
         }
         drop(chunks);
-        drained.undeleted = progress.finished().await.undeleted;
-        drained.undeleted_because = undeleted_because(&progress);
+        (drained.undeleted, drained.undeleted_because) = undeleted(&progress, drained.written, &self.stop).await;
         drained
     }
 }

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_batch_delivery::sources::{Receive, ReceiveProgress, Received};
+use aws_batch_delivery::sources::{Receive, ReceiveFigures, ReceiveProgress, Received};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
@@ -13,9 +13,11 @@ use aws_sdk_sqs::types::{
     MessageSystemAttributeValue, SendMessageBatchRequestEntry,
 };
 use futures::StreamExt;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
+use super::pace::GRACE;
 use super::queue::ExistingQueue;
 use super::undelivered::Undelivered;
 
@@ -128,7 +130,7 @@ impl Move {
         let note_of_undelivered = note(&moved);
         let is_fifo = to.is_fifo;
         let delivery = Delivery::to_sqs(to.client, to.url)
-            .options(options.cancellation(stop))
+            .options(options.cancellation(stop.clone()))
             .try_map_entries(move |received| entry(received, is_fifo, group.as_deref()))
             .on_delivered(|_, received: &Received, _| received.ticket.settle())
             .on_undelivered(move |undelivered| {
@@ -146,19 +148,38 @@ impl Move {
             // Each of its entries was given to the handler.
             Err(error) => error.report.clone(),
         };
-        let figures = progress.finished().await;
-        let mut moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
-        moved.sent = report.delivered;
-        moved.undeleted = figures.undeleted;
-        moved.undeleted_because = undeleted_because(&progress);
-        moved
+        let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, &stop).await;
+        let moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
+        Moved {
+            sent: report.delivered,
+            undeleted,
+            undeleted_because,
+            ..moved
+        }
     }
 }
 
-/// Why accepted messages could not be deleted, if their time was not over and the stream has not said it.
-pub(super) fn undeleted_because(progress: &ReceiveProgress) -> Option<String> {
-    let failure = progress.take_failure().filter(|failure| failure.operation == DELETION);
-    failure.map(|failure| failure.cause.to_string())
+/// How many of the settled messages are not deleted in the end, and why if their time was not over and the stream has not said it. They
+/// are tried for long, but no longer than the calls in flight after a stop.
+pub(super) async fn undeleted(
+    progress: &ReceiveProgress,
+    settled: u64,
+    stop: &CancellationToken,
+) -> (u64, Option<String>) {
+    let stopped = async {
+        stop.cancelled().await;
+        sleep(GRACE).await;
+    };
+    tokio::select! {
+        ReceiveFigures { undeleted, .. } = progress.finished() => {
+            let failure = progress.take_failure().filter(|failure| failure.operation == DELETION);
+            (undeleted, failure.map(|failure| failure.cause.to_string()))
+        }
+        () = stopped => {
+            let words = format!("they were not deleted within {} s of the stop", GRACE.as_secs());
+            (settled.saturating_sub(progress.figures().deleted), Some(words))
+        }
+    }
 }
 
 /// Whether SQS may have hidden no more messages, so that the queue has seemed empty, when so many were kept hidden.
@@ -201,7 +222,61 @@ fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<Send
 
 #[cfg(test)]
 mod tests {
+    use std::iter::{once, repeat_n};
+
+    use aws_batch_simulator::{InjectedFault, QueueOptions};
+    use tokio::time::{Instant, sleep};
+
     use super::*;
+    use crate::sink::queue::existing_queue_in;
+    use crate::sink::simulated::Simulated;
+
+    /// Their deletions would be tried for a quarter of an hour.
+    #[tokio::test(start_paused = true)]
+    async fn a_move_that_is_stopped_does_not_wait_for_deletions_that_are_throttled() {
+        let (simulated, _) = Simulated::queue("from", 1e6);
+        let simulator = &simulated.simulator;
+        let (from, to) = (
+            simulator.queue("a", QueueOptions::default()),
+            simulator.queue("b", QueueOptions::default()),
+        );
+        let entries = (0..10).map(|number| {
+            let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
+            entry.message_body("text").build().unwrap()
+        });
+        let client = simulator.sqs_client();
+        let fill = client.send_message_batch().queue_url(from.url());
+        fill.set_entries(Some(entries.collect())).send().await.unwrap();
+        // One receive, and then nothing more.
+        let throttled = repeat_n(InjectedFault::Throttle, 100_000);
+        from.script_consumers(once(InjectedFault::None).chain(throttled));
+        let existing = |url: String| existing_queue_in(&simulated, url, &"a".parse().unwrap());
+        let stop = CancellationToken::new();
+        let job = Move {
+            from: existing(from.url()),
+            to: existing(to.url()),
+            filter: MessageFilter::default(),
+            most: None,
+            group: None,
+            options: DeliveryOptions::default(),
+            stop: stop.clone(),
+        };
+        let interrupted = async {
+            while to.is_empty() {
+                sleep(Duration::from_millis(100)).await;
+            }
+            stop.cancel();
+            Instant::now()
+        };
+        let (moved, stopped) = tokio::join!(job.run(drop), interrupted);
+        let took = stopped.elapsed();
+        assert!(took <= Duration::from_secs(40), "{took:?}");
+        assert_eq!((moved.sent, moved.undeleted), (to.len() as u64, moved.sent));
+        assert_eq!(
+            moved.undeleted_because.as_deref(),
+            Some("they were not deleted within 20 s of the stop")
+        );
+    }
 
     #[test]
     fn a_queue_that_seems_empty_is_not_if_sqs_hides_no_more_of_it() {
