@@ -18,20 +18,20 @@ use tokio_util::task::TaskTracker;
 pub(crate) use self::first_entries::Look;
 pub(crate) use self::input_job::InputJob;
 pub(crate) use self::inputs::InputReads;
-pub(crate) use self::opened::Opened;
+pub(crate) use self::opened::OpenedJob;
 use self::opened::OpenedSource;
-use self::reading::Reading;
+use self::reading::ReaderHandle;
 pub(crate) use self::reading::StartFailure;
 use self::table_scan::not_compared;
-pub(crate) use self::table_scan::{Continued, DELIVERED_AGAIN, EntryOf, TableScan};
+pub(crate) use self::table_scan::{DELIVERED_AGAIN, EntryMaker, ItemJournal, TableScan};
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::keeping::{
-    BadLines, Claim, DeadLetter, Ended, FailedConditions, Failures, Identity, Journal, Location, ORDER, Settling,
-    State, Window, entries,
+    BadLines, Claim, DeadLetter, FailedConditions, Failures, Identity, InputEnd, Journal, LoadState, Location, ORDER,
+    Settlement, Window, entries,
 };
 use crate::outcome::Failure;
-use crate::progress::{Summary, Ticker, Watched};
+use crate::progress::{Summary, Ticker, WatchedDelivery};
 use crate::sink::{self, DeliveryOptions, Destination, Progress, Settings, Target};
 use crate::source::Input;
 use crate::stop::Stop;
@@ -56,7 +56,7 @@ pub(crate) struct Job<T: Target> {
 /// Where the records of a delivery come from.
 pub(crate) enum Source<'a, E> {
     Inputs(Vec<Input>, &'a InputReads<E>),
-    Table(TableScan<'a>, EntryOf<E>),
+    Table(TableScan<'a>, EntryMaker<E>),
 }
 
 /// On which occasion records are delivered.
@@ -83,7 +83,7 @@ impl<T: Target> Job<T> {
         source: Source<'a, T::Entry>,
         location: Option<&Location>,
         claim: Claim,
-    ) -> Result<Opened<'a, T::Entry>, Failure> {
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
         match source {
             Source::Inputs(inputs, reads) => self.open_inputs(inputs, reads, location, claim),
             Source::Table(scan, entry) => self.open_table(scan, entry, location, claim),
@@ -105,9 +105,9 @@ impl<T: Target> Job<T> {
         reads: &'a InputReads<T::Entry>,
         location: Option<&Location>,
         claim: Claim,
-    ) -> Result<Opened<'a, T::Entry>, Failure> {
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
         let Some(location) = location else {
-            return Ok(Opened {
+            return Ok(OpenedJob {
                 source: OpenedSource::Inputs(inputs, reads, None),
                 failures: Failures::default(),
                 settled: 0,
@@ -118,7 +118,7 @@ impl<T: Target> Job<T> {
         let settings = self.identity().chain([(ORDER, reads.order().name().to_owned())]);
         let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
         let unknown = identity.unknown();
-        let open = || State::open(location, identity, claim, &self.connection, &self.console);
+        let open = || LoadState::open(location, identity, claim, &self.connection, &self.console);
         let state = task::block_in_place(open)?;
         let settled = state.settled.len();
         if settled > 0 {
@@ -134,7 +134,7 @@ impl<T: Target> Job<T> {
                 "the last run did not end cleanly: up to {most} entries may be sent twice"
             ));
         }
-        Ok(Opened {
+        Ok(OpenedJob {
             failures: state.failures.clone(),
             settled,
             has_begun: state.has_begun(),
@@ -146,17 +146,17 @@ impl<T: Target> Job<T> {
     fn open_table<'a>(
         &self,
         scan: TableScan<'a>,
-        entry: EntryOf<T::Entry>,
+        entry: EntryMaker<T::Entry>,
         location: Option<&Location>,
         claim: Claim,
-    ) -> Result<Opened<'a, T::Entry>, Failure> {
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
         let journal = |location| {
             let settings = self.identity().collect();
             scan.journal(location, settings, claim, &self.connection, &self.console)
         };
         let opened = location.map(journal).transpose()?;
         let found = opened.as_ref();
-        Ok(Opened {
+        Ok(OpenedJob {
             failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
             settled: found.map_or(0, |found| found.settled),
             has_begun: found.is_some_and(|found| found.position.is_some()),
@@ -165,7 +165,7 @@ impl<T: Target> Job<T> {
     }
 
     /// Delivers the records that are not settled.
-    pub(crate) async fn deliver(&self, opened: Opened<'_, T::Entry>, run: Run) -> Result<Summary, StartFailure> {
+    pub(crate) async fn deliver(&self, opened: OpenedJob<'_, T::Entry>, run: Run) -> Result<Summary, StartFailure> {
         let Run {
             options,
             dead_letter,
@@ -185,7 +185,7 @@ impl<T: Target> Job<T> {
                 return Err(failure);
             }
         };
-        let Reading {
+        let ReaderHandle {
             receiver,
             read,
             names,
@@ -195,7 +195,7 @@ impl<T: Target> Job<T> {
             Occasion::Command { resumes } => (resumes, false),
             Occasion::Shard => (None, true),
         };
-        let settling = Arc::new(Settling {
+        let settling = Arc::new(Settlement {
             window: Window::default(),
             names,
             journal,
@@ -210,7 +210,7 @@ impl<T: Target> Job<T> {
         });
         let bad_lines = BadLines::new(Arc::clone(&settling), self.keep_going, self.console.clone());
         let progress = Progress::default();
-        let watched = Watched {
+        let watched = WatchedDelivery {
             progress: progress.clone(),
             read,
             total,
@@ -233,7 +233,7 @@ impl<T: Target> Job<T> {
 
         settling.end(delivered.handed_back()).await;
         let (report, stream_error, stopped) = delivered.parts();
-        let ended = stream_error.and_then(|error| error.downcast::<Ended>().ok());
+        let ended = stream_error.and_then(|error| error.downcast::<InputEnd>().ok());
         let journal = settling.journal.as_ref();
         let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
         Ok(Summary {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::common::Common;
+use super::common::CommonArguments;
 use super::destinations::{GROUP, group};
 use crate::format::TextFormat;
 
@@ -10,7 +10,7 @@ const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams);
                       (topics); detail, detail_type, source, resources, time (buses)";
 
 #[derive(Debug, Args)]
-pub(crate) struct ToPut {
+pub(crate) struct PutArguments {
     #[command(flatten)]
     pub(crate) destination: PutDestination,
     #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
@@ -26,9 +26,9 @@ pub(crate) struct ToPut {
         conflicts_with_all = ["stream", "delivery_stream", "bus"])]
     pub(crate) group_id: Option<String>,
     #[command(flatten)]
-    pub(crate) events: Events,
+    pub(crate) events: EventArguments,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArguments,
 }
 
 /// The destination: exactly one of these.
@@ -51,7 +51,7 @@ pub(crate) struct PutDestination {
 
 /// The parts of events that do not have them.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Events {
+pub(crate) struct EventArguments {
     /// The source of events that have none
     #[arg(long, value_name = "NAME", requires = "bus", conflicts_with_all = ["stream", "delivery_stream", "topic"])]
     pub(crate) source: Option<String>,

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 
 use super::common::{Output, Service};
 use super::conditions::{Condition, clauses};
-use super::copy::FromSide;
-use super::destinations::{GROUP, Items, group, table};
-use super::pace::{Pacing, at_least_one};
+use super::copy::SourceSide;
+use super::destinations::{GROUP, ItemArguments, group, table};
+use super::pace::{PaceArguments, at_least_one};
 use super::reads::Placeholders;
 use super::values::time;
 use crate::keeping::Location;
@@ -17,7 +17,7 @@ use crate::sink::QueueName;
 use crate::source::{MOST_SEGMENTS, TableReads};
 
 #[derive(Debug, Args)]
-pub(crate) struct ToPlan {
+pub(crate) struct PlanArguments {
     /// Files, patterns, exports, or objects of S3
     #[arg(value_name = "INPUT", required_unless_present = "from_table")]
     pub(crate) inputs: Vec<String>,
@@ -31,8 +31,8 @@ pub(crate) struct ToPlan {
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = size)]
     pub(crate) shard_bytes: u64,
     /// Cut inputs if their content allows it (auto), or all of them at line ends (lines)
-    #[arg(long, value_enum, default_value_t = Cutting::Auto)]
-    pub(crate) format: Cutting,
+    #[arg(long, value_enum, default_value_t = PlanFormat::Auto)]
+    pub(crate) format: PlanFormat,
     /// Print one shard on each line instead of a JSON array
     #[arg(long)]
     pub(crate) lines: bool,
@@ -41,7 +41,7 @@ pub(crate) struct ToPlan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Cutting {
+pub(crate) enum PlanFormat {
     Auto,
     Lines,
 }
@@ -108,7 +108,7 @@ const NOT_FOR_EXPORTS: [&str; 22] = [
 ];
 
 #[derive(Debug, Args)]
-pub(crate) struct ToWork {
+pub(crate) struct WorkerArguments {
     /// The activity to get shards from; not for Lambda functions
     #[arg(long, value_name = "ARN")]
     pub(crate) activity: Option<String>,
@@ -127,7 +127,7 @@ pub(crate) struct ToWork {
     #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<ShardFormat>,
     #[command(flatten)]
-    pub(crate) items: Items,
+    pub(crate) items: ItemArguments,
     /// Skip up to this many bad lines of a shard
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
@@ -139,19 +139,19 @@ pub(crate) struct ToWork {
     #[arg(long, value_name = "DIR", help = CHECKPOINTS)]
     pub(crate) checkpoints: Option<Location>,
     #[command(flatten)]
-    pub(crate) pace: Pacing,
+    pub(crate) pace: PaceArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]
-    pub(crate) of_segments: OfSegments,
+    pub(crate) of_segments: SegmentArguments,
 }
 
 /// What is done with the items of segments of a table.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Segments of a table")]
-pub(crate) struct OfSegments {
+pub(crate) struct SegmentArguments {
     #[arg(long, help = EXPORT, value_name = "DIR", conflicts_with_all = NOT_FOR_EXPORTS)]
     pub(crate) export: Option<Location>,
     /// Size of a part of an export, unpacked
@@ -173,10 +173,10 @@ pub(crate) struct OfSegments {
     #[command(flatten)]
     pub(crate) placeholders: Placeholders,
     #[command(flatten)]
-    pub(crate) from: FromSide,
+    pub(crate) from: SourceSide,
 }
 
-impl OfSegments {
+impl SegmentArguments {
     /// The expression of all clauses of an update, if it is one.
     pub(crate) fn update(&self) -> Option<String> {
         Some(clauses([

@@ -2,27 +2,27 @@
 
 use std::collections::HashMap;
 
-use super::estimate::{Estimate, Told};
-use super::from_table::FromTable;
+use super::estimate::{Estimate, TableFigures};
 use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
 use super::site;
 use super::table::known_key;
-use crate::arguments::{SimulatedTable, ToCopy};
+use super::table_delivery::TableDelivery;
+use crate::arguments::{CopyArguments, SimulatedTable};
 use crate::connection::{Connection, LookupTime, words};
 use crate::console::Console;
 use crate::format::Writes;
 use crate::job::Job;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{self, Access, Change, Destination, Existing, Expressions, PaceOptions, Target};
+use crate::sink::{self, Access, Change, Destination, ExistingTable, Expressions, PaceOptions, Target};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 /// The placeholder for the partition key, which every item has.
 const KEY: &str = "#key";
 
 /// Copies the items.
-pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: CopyArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let reads = arguments
         .reads
@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let key = known_key(&arguments.from, &source, key.as_ref())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
-        let told = Told::by(&source, &reads).await?;
+        let told = TableFigures::by(&source, &reads).await?;
         let estimate = Estimate {
             words: told.words.clone(),
             items: told.items,
@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         };
         sink::table(&arguments.to, Some(key.clone()), &access).await?.0
     };
-    let from_table = FromTable {
+    let from_table = TableDelivery {
         reads: &reads,
         table: &source,
         places: Places::from(&arguments.recovery),
@@ -103,7 +103,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     from_table.deliver(&job, opened).await
 }
 
-fn job<T: Target>(arguments: &ToCopy, destination: Destination<T>, console: Console) -> Job<T> {
+fn job<T: Target>(arguments: &CopyArguments, destination: Destination<T>, console: Console) -> Job<T> {
     Job {
         command: "copy",
         destination,
@@ -118,10 +118,10 @@ fn job<T: Target>(arguments: &ToCopy, destination: Destination<T>, console: Cons
 
 /// Says where both tables are. A copy that begins is refused if its target has items that it would replace.
 async fn begin<T: Target>(
-    arguments: &ToCopy,
+    arguments: &CopyArguments,
     job: &Job<T>,
-    source: &Existing,
-    target: Option<&Existing>,
+    source: &ExistingTable,
+    target: Option<&ExistingTable>,
     has_begun: bool,
     time: LookupTime,
 ) -> Result<(), Failure> {
@@ -137,7 +137,7 @@ async fn begin<T: Target>(
 }
 
 /// Refuses tables that are the same, or whose keys differ.
-fn check(arguments: &ToCopy, source: &Existing, target: &Existing) -> Result<(), Failure> {
+fn check(arguments: &CopyArguments, source: &ExistingTable, target: &ExistingTable) -> Result<(), Failure> {
     let (from, to) = (&arguments.from, &arguments.to);
     if source.is_same(from, target, to) {
         return Err(Failure::WrongUse(format!(
@@ -156,7 +156,7 @@ fn check(arguments: &ToCopy, source: &Existing, target: &Existing) -> Result<(),
 }
 
 /// Refuses a table that has items.
-async fn check_empty(name: &str, table: &Existing, time: LookupTime) -> Result<(), Failure> {
+async fn check_empty(name: &str, table: &ExistingTable, time: LookupTime) -> Result<(), Failure> {
     let first = table.client.scan().table_name(name).limit(1).consistent_read(true);
     match time.wait(&format!("the table {name}"), first.send()).await? {
         Ok(page) if page.items().is_empty() => Ok(()),

@@ -4,7 +4,7 @@ use super::deliver::{deliver, deliver_after};
 use super::matching;
 use super::question::{can_ask, question};
 use super::table::{needed, single, whole};
-use crate::arguments::{Common, ToDelete};
+use crate::arguments::{CommonArguments, DeleteArguments};
 use crate::console::counted;
 use crate::job::InputJob;
 use crate::outcome::{Failure, Outcome};
@@ -12,12 +12,12 @@ use crate::sink::{Change, Settings, Target};
 use crate::source::{Input, InputStorage, described};
 
 /// Deletes the items of the inputs.
-pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DeleteArguments) -> Result<Outcome, Failure> {
     let matching = &arguments.matching;
     if arguments.all || matching.filter.is_some() || matching.is_of_one_key() {
         return Box::pin(matching::delete(arguments)).await;
     }
-    let ToDelete {
+    let DeleteArguments {
         from,
         yes,
         condition,
@@ -35,7 +35,11 @@ pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
 }
 
 /// Begins at once, or after the answer to a question.
-pub(super) async fn begin<T: Target>(job: InputJob<T>, common: &Common, yes: bool) -> Result<Outcome, Failure> {
+pub(super) async fn begin<T: Target>(
+    job: InputJob<T>,
+    common: &CommonArguments,
+    yes: bool,
+) -> Result<Outcome, Failure> {
     if yes || !can_ask() {
         deliver(job, common).await
     } else {

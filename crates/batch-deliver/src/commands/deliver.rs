@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::task;
 
 use super::site;
-use crate::arguments::Common;
+use crate::arguments::CommonArguments;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
 use crate::job::{InputJob, InputReads, Job, Occasion, Run, Source, StartFailure};
@@ -22,10 +22,10 @@ use crate::worker::Shard;
 use crate::{connection, sink};
 
 /// What happens after the inputs are found, and before the delivery begins.
-type Before<T> = fn(&InputJob<T>, &[Input]) -> Result<(), Failure>;
+type Confirmation<T> = fn(&InputJob<T>, &[Input]) -> Result<(), Failure>;
 
 /// Delivers the inputs.
-pub(super) async fn deliver<T: Target>(job: InputJob<T>, common: &Common) -> Result<Outcome, Failure> {
+pub(super) async fn deliver<T: Target>(job: InputJob<T>, common: &CommonArguments) -> Result<Outcome, Failure> {
     Box::pin(deliver_after(job, common, None)).await
 }
 
@@ -35,8 +35,8 @@ const DESTRUCTIVE: [&str; 3] = ["delete", "delete-objects", "update"];
 /// Delivers the inputs, unless `before` returns an error. It may block.
 pub(super) async fn deliver_after<T: Target>(
     mut delivery: InputJob<T>,
-    common: &Common,
-    before: Option<Before<T>>,
+    common: &CommonArguments,
+    before: Option<Confirmation<T>>,
 ) -> Result<Outcome, Failure> {
     let mut inputs = named(&common.inputs, &delivery.job.connection).await?;
     for input in &mut inputs {
@@ -115,7 +115,7 @@ pub(super) async fn deliver_after<T: Target>(
 /// The part of the inputs that this process reads.
 fn shard<T: Target>(
     InputJob { job, reads, .. }: &InputJob<T>,
-    common: &Common,
+    common: &CommonArguments,
     inputs: Vec<Input>,
 ) -> Result<Vec<Input>, Failure> {
     let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
@@ -149,7 +149,7 @@ async fn dead_letter<T: Target>(
     Ok(Some(dead_letter))
 }
 
-impl Common {
+impl CommonArguments {
     /// The job of these options, whose records are those of the inputs.
     pub(super) fn input_job<T: Target>(
         &self,

@@ -8,7 +8,6 @@ mod diff;
 mod drain;
 mod estimate;
 mod export;
-mod from_table;
 mod hidden_messages;
 mod load;
 mod manual;
@@ -26,6 +25,7 @@ mod site;
 #[cfg(feature = "spool")]
 mod spool;
 mod table;
+mod table_delivery;
 mod update;
 mod worker;
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::deliver::deliver;
-use crate::arguments::{Common, PutDestination, ToPut};
+use crate::arguments::{CommonArguments, PutArguments, PutDestination};
 use crate::format::{
-    DeliveryRecords, EachLine, EventDefaults, EventLines, Groups, Notifications, Parse, StreamRecords, TextFormat,
+    DeliveryRecords, EventDefaults, EventLines, Groups, LineFormat, LineParser, Notifications, StreamRecords,
+    TextFormat,
 };
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Settings, Target};
@@ -14,8 +15,8 @@ use crate::sink::{self, Settings, Target};
 const AGGREGATED_UNITS_OF_KIB: f64 = 16.0;
 
 /// Puts the entries of the inputs.
-pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
-    let ToPut {
+pub(super) async fn run(arguments: PutArguments) -> Result<Outcome, Failure> {
+    let PutArguments {
         destination,
         format,
         partition_key,
@@ -96,13 +97,13 @@ async fn put<T, P>(
     parse: P,
     destination: sink::Destination<T>,
     settings: Settings,
-    common: &Common,
+    common: &CommonArguments,
 ) -> Result<Outcome, Failure>
 where
     T: Target,
-    P: Parse<T::Entry> + Clone + Sync + 'static,
+    P: LineParser<T::Entry> + Clone + Sync + 'static,
 {
-    let lines = EachLine {
+    let lines = LineFormat {
         parse,
         keeps_text: common.keeps_text(),
     };

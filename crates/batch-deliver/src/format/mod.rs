@@ -5,9 +5,9 @@ mod csv;
 mod document;
 mod dumps;
 mod items;
+mod line_records;
 mod lines;
 mod messages;
-mod one_per_line;
 mod table;
 mod text;
 
@@ -15,13 +15,13 @@ pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Ty
 pub(crate) use self::items::{
     Item, ItemFormat, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable, value_of_json,
 };
+pub(crate) use self::line_records::LineFormat;
+#[cfg(any(feature = "put", test))]
+pub(crate) use self::line_records::LineParser;
+#[cfg(test)]
+pub(crate) use self::line_records::LineRecords;
 #[cfg(feature = "put")]
 pub(crate) use self::messages::put::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
-pub(crate) use self::messages::{Groups, InGroups, Keys, Messages};
-pub(crate) use self::one_per_line::EachLine;
-#[cfg(test)]
-pub(crate) use self::one_per_line::OnePerLine;
-#[cfg(any(feature = "put", test))]
-pub(crate) use self::one_per_line::Parse;
+pub(crate) use self::messages::{GroupedMessages, Groups, Keys, Messages};
 pub(crate) use self::table::{TableFormat, TableItems, named_as_rows};
 pub(crate) use self::text::{TextFormat, refusal};

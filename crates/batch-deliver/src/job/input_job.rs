@@ -9,7 +9,7 @@ use super::inputs::InputReads;
 use crate::console::{counted, grouped, size};
 use crate::keeping::ShownLines;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{Measured, Target};
+use crate::sink::{EntrySize, Target};
 use crate::source::{Input, SettledRecords};
 
 /// Records after which the bar is drawn again.
@@ -97,7 +97,7 @@ impl<T: Target> InputJob<T> {
 }
 
 impl Sums {
-    fn add(&mut self, entry: &Measured) {
+    fn add(&mut self, entry: &EntrySize) {
         self.entries += 1;
         self.bytes += entry.bytes as u64;
         self.units += entry.units as u64;

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use super::first_entries::Look;
-use super::reading::{Reading, StartFailure};
-use crate::keeping::{Journal, State};
+use super::reading::{ReaderHandle, StartFailure};
+use crate::keeping::{Journal, LoadState};
 use crate::source::{self, Format, Input, Order, ReadSoFar, SettledRecords, Turns};
 use crate::stop::Stop;
 
@@ -43,10 +43,10 @@ impl<E: Send + Sync + 'static> InputReads<E> {
     pub(super) async fn begin(
         &self,
         inputs: Vec<Input>,
-        state: Option<State>,
+        state: Option<LoadState>,
         has_begun: bool,
         stop: &Stop,
-    ) -> Result<(Reading<E>, Option<Journal>), StartFailure> {
+    ) -> Result<(ReaderHandle<E>, Option<Journal>), StartFailure> {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let settled = state.as_ref().map(|state| state.settled.clone());
@@ -56,7 +56,7 @@ impl<E: Send + Sync + 'static> InputReads<E> {
             turns = turns.with_checksums(read_so_far.clone());
         }
         let (receiver, read) = source::read(turns);
-        let mut reading = Reading {
+        let mut reading = ReaderHandle {
             receiver,
             read,
             names,

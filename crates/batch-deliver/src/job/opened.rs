@@ -1,14 +1,14 @@
 //! A source whose journal is open: the records that are left of it.
 
 use super::inputs::InputReads;
-use super::reading::{Reading, StartFailure};
-use super::table_scan::{EntryOf, OpenedScan, TableScan};
-use crate::keeping::{Failures, Journal, State};
+use super::reading::{ReaderHandle, StartFailure};
+use super::table_scan::{EntryMaker, OpenedScan, TableScan};
+use crate::keeping::{Failures, Journal, LoadState};
 use crate::source::Input;
 use crate::stop::Stop;
 
 /// A source, and what earlier runs have left of it.
-pub(crate) struct Opened<'a, E> {
+pub(crate) struct OpenedJob<'a, E> {
     pub(super) source: OpenedSource<'a, E>,
     /// What earlier runs have not delivered, and no run of the whole has reported.
     pub(super) failures: Failures,
@@ -20,18 +20,18 @@ pub(crate) struct Opened<'a, E> {
 
 /// A source with its journal, if it has one.
 pub(super) enum OpenedSource<'a, E> {
-    Inputs(Vec<Input>, &'a InputReads<E>, Option<State>),
-    Table(TableScan<'a>, EntryOf<E>, Option<OpenedScan>),
+    Inputs(Vec<Input>, &'a InputReads<E>, Option<LoadState>),
+    Table(TableScan<'a>, EntryMaker<E>, Option<OpenedScan>),
 }
 
-impl<E: Send + Sync + 'static> Opened<'_, E> {
+impl<E: Send + Sync + 'static> OpenedJob<'_, E> {
     /// Reads the records that are left, with their text if dead letters are to repeat it. From now on they are in doubt until they are
     /// in the journal.
     pub(super) async fn begin(
         self,
         keeps_text: bool,
         stop: &Stop,
-    ) -> Result<(Reading<E>, Option<Journal>), StartFailure> {
+    ) -> Result<(ReaderHandle<E>, Option<Journal>), StartFailure> {
         match self.source {
             OpenedSource::Inputs(inputs, reads, state) => reads.begin(inputs, state, self.has_begun, stop).await,
             OpenedSource::Table(scan, entry, opened) => scan

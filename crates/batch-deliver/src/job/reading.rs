@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use crate::outcome::Failure;
-use crate::source::{Counts, Received};
+use crate::source::{Counts, RecordBatch};
 
 /// Why a delivery has not begun.
 #[derive(Debug)]
@@ -18,8 +18,8 @@ pub(crate) enum StartFailure {
 }
 
 /// The records that are being read.
-pub(super) struct Reading<E> {
-    pub(super) receiver: mpsc::Receiver<Received<E>>,
+pub(super) struct ReaderHandle<E> {
+    pub(super) receiver: mpsc::Receiver<RecordBatch<E>>,
     pub(super) read: Counts,
     /// The names of the inputs.
     pub(super) names: Arc<[String]>,

@@ -7,15 +7,15 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task;
 
-use super::reading::Reading;
+use super::reading::ReaderHandle;
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::format::{Item, ItemFormat};
-use crate::keeping::{Claim, Failures, Identity, Journal, Location, ScanFound, ScanState};
+use crate::keeping::{Claim, EarlierScan, Failures, Identity, Journal, Location, ScanState};
 use crate::outcome::Failure;
-use crate::sink::{Existing, Settings};
+use crate::sink::{ExistingTable, Settings};
 use crate::source::{
-    Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, ScanProgress, ScannedItems, Segments, TableReads, read_table,
+    Flaw, ItemEntry, PAGE_ITEMS, ReadAhead, ScanPosition, ScanProgress, ScannedItems, Segments, TableReads, read_table,
 };
 use crate::stop::Stop;
 
@@ -26,13 +26,13 @@ const AHEAD: u64 = 10_000;
 pub(crate) const DELIVERED_AGAIN: u64 = AHEAD + PAGE_ITEMS as u64;
 
 /// Makes the entry of an item.
-pub(crate) type EntryOf<E> = Arc<dyn Fn(Item) -> Result<E, Flaw> + Send + Sync>;
+pub(crate) type EntryMaker<E> = Arc<dyn Fn(Item) -> Result<E, Flaw> + Send + Sync>;
 
 /// What is read of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct TableScan<'a> {
     pub(crate) reads: &'a TableReads,
-    pub(crate) table: &'a Existing,
+    pub(crate) table: &'a ExistingTable,
     /// The segments that are read, if not all of them are.
     pub(crate) segments: Option<&'a Segments>,
     /// Items that may be delivered a second time if the process is killed.
@@ -50,7 +50,7 @@ pub(crate) struct OpenedScan {
 }
 
 /// The journal of items that one task takes and keeps.
-pub(crate) struct Continued {
+pub(crate) struct ItemJournal {
     state: ScanState,
     progress: ScanProgress,
     segments: Option<Segments>,
@@ -59,7 +59,7 @@ pub(crate) struct Continued {
     place: Value,
 }
 
-impl Continued {
+impl ItemJournal {
     /// Writes the journal as it is, which fails if another run has taken it over. Blocks.
     pub(crate) fn confirm(&mut self) -> io::Result<()> {
         self.state.write(self.place.clone(), 0)
@@ -119,7 +119,7 @@ impl TableScan<'_> {
         let unknown = identity.unknown();
         let open = || ScanState::open(location, identity, claim, connection, console);
         let (state, found) = task::block_in_place(open)?;
-        let ScanFound {
+        let EarlierScan {
             position,
             items,
             failures,
@@ -168,7 +168,7 @@ impl TableScan<'_> {
         &self,
         opened: Option<OpenedScan>,
         stop: &Stop,
-    ) -> Result<(ScannedItems, Option<Continued>), Failure> {
+    ) -> Result<(ScannedItems, Option<ItemJournal>), Failure> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
         let start = self.start()?;
         let Some(OpenedScan { state, position, .. }) = opened else {
@@ -178,7 +178,7 @@ impl TableScan<'_> {
         let progress = items.progress();
         let place = places(self.segments, &progress.position_after(0))
             .map_err(|error| Failure::Failed(format!("the position cannot be written: {error}")))?;
-        let journal = Continued {
+        let journal = ItemJournal {
             state,
             progress,
             segments: self.segments.cloned(),
@@ -208,8 +208,8 @@ impl TableScan<'_> {
         opened: Option<OpenedScan>,
         keeps_text: bool,
         stop: &Stop,
-        entry: EntryOf<E>,
-    ) -> io::Result<(Reading<E>, Option<Journal>)> {
+        entry: EntryMaker<E>,
+    ) -> io::Result<(ReaderHandle<E>, Option<Journal>)> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
         let start = self.start().map_err(|failure| io::Error::other(failure.to_string()))?;
         let (items, journal, ahead) = match opened {
@@ -234,11 +234,11 @@ impl TableScan<'_> {
                     Ok((place, progress.items_before(items)))
                 };
                 let journal = Journal::of_scan(state, position, sender, stop.token.clone());
-                let ahead = Ahead { most: AHEAD, settled };
+                let ahead = ReadAhead { most: AHEAD, settled };
                 (items, Some(journal), Some(ahead))
             }
         };
-        let entry = move |item: Item| -> OfItem<E> {
+        let entry = move |item: Item| -> ItemEntry<E> {
             let text = keeps_text.then(|| {
                 let mut line = Vec::new();
                 ItemFormat::Dynamodb.append(&item, &mut line);
@@ -248,7 +248,7 @@ impl TableScan<'_> {
             (text, entry(item))
         };
         let (receiver, read) = read_table(&self.reads.table, items, entry, ahead);
-        let reading = Reading {
+        let reading = ReaderHandle {
             receiver,
             read,
             names: [self.reads.table.clone()].into(),

@@ -11,7 +11,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::stream;
 
 use super::destination::Target;
-use super::simulated::{Simulated, keyed_by, last_part, writes};
+use super::simulated::{SimulatedService, keyed_by, last_part, writes};
 use super::table::target;
 use crate::format::{Item, Key, KeyType};
 use crate::outcome::Failure;
@@ -25,7 +25,7 @@ const TEXT_NAME: &str = "text";
 /// Groups of the messages that are made up for a FIFO queue.
 const GROUPS: u64 = 100;
 
-impl Simulated {
+impl SimulatedService {
     /// A table with these items, which has this capacity in read units per second and the same in write units.
     pub(crate) async fn filled_table(
         name: &str,

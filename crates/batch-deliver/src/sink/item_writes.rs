@@ -67,16 +67,16 @@ impl Format<ItemWrite> for ItemWrites {
 impl ItemWrites {
     fn written(&self, items: Box<dyn Records<WriteRequest>>) -> Box<dyn Records<ItemWrite>> {
         let expressions = Arc::clone(&self.expressions);
-        Box::new(WithExpressions { items, expressions })
+        Box::new(ExpressionRecords { items, expressions })
     }
 }
 
-struct WithExpressions {
+struct ExpressionRecords {
     items: Box<dyn Records<WriteRequest>>,
     expressions: Arc<Expressions>,
 }
 
-impl Records<ItemWrite> for WithExpressions {
+impl Records<ItemWrite> for ExpressionRecords {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<ItemWrite>>> {
         let record = self.items.next(is_wanted)?;
         Ok(record.map(|Record { line, text, entry }| Record {
@@ -101,7 +101,8 @@ impl Expressions {
         let used = |sign| placeholders(expressions, sign).collect::<HashSet<_>>();
         let (names, values) = (used('#'), used(':'));
         self.names.retain(|placeholder, _| names.contains(placeholder.as_str()));
-        self.values.retain(|placeholder, _| values.contains(placeholder.as_str()));
+        self.values
+            .retain(|placeholder, _| values.contains(placeholder.as_str()));
     }
 
     /// Updates only items that are there. Without this condition an update creates them.

@@ -5,7 +5,7 @@ mod delivery;
 mod destination;
 mod draining;
 mod filled;
-mod hidden;
+mod hidden_messages;
 mod item_writes;
 mod lines;
 mod message_filter;
@@ -28,14 +28,14 @@ pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Repo
 
 pub(crate) use self::bucket::bucket;
 pub(crate) use self::delivery::deliver;
-pub(crate) use self::destination::{Access, Destination, Measured, Settings, Target};
+pub(crate) use self::destination::{Access, Destination, EntrySize, Settings, Target};
 pub(crate) use self::draining::{Drain, SafeLines};
 pub(crate) use self::filled::{made_up_item, made_up_message};
-pub(crate) use self::hidden::Hidden;
+pub(crate) use self::hidden_messages::HiddenMessages;
 pub(crate) use self::item_writes::{Change, Expressions, ItemWrites};
 pub(crate) use self::lines::{LineWriter, packing};
 pub(crate) use self::message_filter::MessageFilter;
-pub(crate) use self::moving::{Move, Moved};
+pub(crate) use self::moving::{Move, MoveResult};
 pub(crate) use self::object_lookup::ObjectLookup;
 pub(crate) use self::pace::{GRACE, PaceOptions, Strategy};
 #[cfg(feature = "put")]
@@ -43,6 +43,6 @@ pub(crate) use self::put::{delivery_stream, event_bus, stream, topic};
 pub(crate) use self::queue::{ExistingQueue, existing_queue, existing_queue_in, queue};
 pub(crate) use self::queue_name::QueueName;
 pub(crate) use self::recognized::{ENDPOINT_OF_INPUTS, KEY, OF_PLACE, TABLE_ARN, UNKNOWN};
-pub(crate) use self::simulated::Simulated;
-pub(crate) use self::table::{Existing, existing, existing_in, item_writes, table};
-pub(crate) use self::undelivered::Undelivered;
+pub(crate) use self::simulated::SimulatedService;
+pub(crate) use self::table::{ExistingTable, existing, existing_in, item_writes, table};
+pub(crate) use self::undelivered::UndeliveredEntry;

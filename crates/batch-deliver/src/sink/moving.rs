@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::message_filter::MessageFilter;
 use super::pace::GRACE;
 use super::queue::ExistingQueue;
-use super::undelivered::Undelivered;
+use super::undelivered::UndeliveredEntry;
 
 /// How long a queue is empty at the end. A receive that waits asks all servers of SQS.
 pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ pub(crate) struct Move {
 
 /// What came of a move.
 #[derive(Debug, Default)]
-pub(crate) struct Moved {
+pub(crate) struct MoveResult {
     /// Messages that the other queue has accepted.
     pub(crate) sent: u64,
     /// Messages that were not accepted, and stay.
@@ -84,7 +84,7 @@ pub(super) fn receive(
     }
 }
 
-impl Moved {
+impl MoveResult {
     /// Whether messages may be left that were not received, because as many are hidden as can be.
     pub(crate) fn is_full(&self) -> bool {
         is_full(self.unmatched + self.unsent)
@@ -93,7 +93,7 @@ impl Moved {
 
 impl Move {
     /// Moves the messages. Calls `watch` with the progress first.
-    pub(crate) async fn run(self, watch: impl FnOnce(ReceiveProgress)) -> Moved {
+    pub(crate) async fn run(self, watch: impl FnOnce(ReceiveProgress)) -> MoveResult {
         let Self {
             from,
             to,
@@ -106,10 +106,10 @@ impl Move {
         let messages = receive(&from, &filter, most, &stop).messages();
         let progress = messages.progress();
         watch(progress.clone());
-        let moved = Arc::new(Mutex::new(Moved::default()));
-        let note = |moved: &Arc<Mutex<Moved>>| {
+        let moved = Arc::new(Mutex::new(MoveResult::default()));
+        let note = |moved: &Arc<Mutex<MoveResult>>| {
             let moved = Arc::clone(moved);
-            move |change: &dyn Fn(&mut Moved)| change(&mut moved.lock().unwrap_or_else(PoisonError::into_inner))
+            move |change: &dyn Fn(&mut MoveResult)| change(&mut moved.lock().unwrap_or_else(PoisonError::into_inner))
         };
         let note_of_stream = note(&moved);
         let matching = messages.filter_map(move |received| {
@@ -136,7 +136,7 @@ impl Move {
             .on_undelivered(move |undelivered| {
                 // Visible at once, it would be received again and again.
                 undelivered.entry.ticket.set_aside();
-                let cause = Undelivered::of(undelivered).printed();
+                let cause = UndeliveredEntry::of(undelivered).printed();
                 note_of_undelivered(&|moved| {
                     moved.unsent += 1;
                     moved.cause.get_or_insert_with(|| cause.clone());
@@ -150,7 +150,7 @@ impl Move {
         };
         let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, &stop).await;
         let moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
-        Moved {
+        MoveResult {
             sent: report.delivered,
             undeleted,
             undeleted_because,
@@ -229,12 +229,12 @@ mod tests {
 
     use super::*;
     use crate::sink::queue::existing_queue_in;
-    use crate::sink::simulated::Simulated;
+    use crate::sink::simulated::SimulatedService;
 
     /// Their deletions would be tried for a quarter of an hour.
     #[tokio::test(start_paused = true)]
     async fn a_move_that_is_stopped_does_not_wait_for_deletions_that_are_throttled() {
-        let (simulated, _) = Simulated::queue("from", 1e6);
+        let (simulated, _) = SimulatedService::queue("from", 1e6);
         let simulator = &simulated.simulator;
         let (from, to) = (
             simulator.queue("a", QueueOptions::default()),
@@ -280,10 +280,10 @@ mod tests {
 
     #[test]
     fn a_queue_that_seems_empty_is_not_if_sqs_hides_no_more_of_it() {
-        let moved = |unmatched, unsent| Moved {
+        let moved = |unmatched, unsent| MoveResult {
             unsent,
             unmatched,
-            ..Moved::default()
+            ..MoveResult::default()
         };
         assert!(moved(120_000, 0).is_full() && moved(60_000, 59_990).is_full());
         assert!(!moved(100_000, 5_000).is_full());

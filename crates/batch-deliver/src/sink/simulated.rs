@@ -17,7 +17,7 @@ pub(super) const MESSAGES: f64 = 10.0;
 const DELETIONS: f64 = 1_000.0;
 
 /// A simulated destination, which counts entries but does not keep them, or a source, which keeps them.
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedService {
     pub(crate) simulator: Simulator,
     /// What is counted of it.
     what: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Simulated {
     is_aggregated: bool,
 }
 
-impl Simulated {
+impl SimulatedService {
     /// A destination or a source of the simulator, of which this is counted from now on.
     pub(super) fn new(
         simulator: Simulator,

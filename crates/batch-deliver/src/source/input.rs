@@ -12,7 +12,7 @@ use super::counts::ReadBytes;
 use super::file::StoredFile;
 use super::names::{near_path, near_words};
 use super::object::Object;
-use super::part::{Cut, Part};
+use super::part::{Part, PartReader};
 use super::read_so_far::{Beginning, ReadSoFar};
 use super::record::is_of_machine;
 use super::{encoding, export};
@@ -195,7 +195,7 @@ impl Input {
         };
         let stored = Box::new(counters.stored.of(stored));
         let content = match self.part {
-            Some(part) => Box::new(Cut::new(stored, part)),
+            Some(part) => Box::new(PartReader::new(stored, part)),
             None => unpacked(stored, self.encoding)?,
         };
         Ok(Box::new(counters.unpacked.of(content)))

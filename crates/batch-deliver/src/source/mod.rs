@@ -36,14 +36,14 @@ pub(crate) use self::named::{described, exactly, named};
 pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::read_so_far::{Beginning, ReadSoFar};
-pub(crate) use self::reader::{Received, read};
+pub(crate) use self::reader::{RecordBatch, read};
 pub(crate) use self::record::{DENIED, Flaw, Format, LineBreaks, Record, Records, may_be_read_elsewhere};
 pub(crate) use self::scanned::{
-    Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScanProgress, ScannedItems, TableReads, is_unreachable,
-    read_table, unread,
+    ItemEntry, PAGE_ITEMS, ReadAhead, ScanFigures, ScanPosition, ScanProgress, ScannedItems, TableReads,
+    is_unreachable, read_table, unread,
 };
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;
 #[cfg(feature = "spool")]
 pub(crate) use self::spool::{Spool, SpooledEntry};
-pub(crate) use self::turns::{Order, Place, Turns, Unreadable};
+pub(crate) use self::turns::{LinePlace, Order, ReadFailure, Turns};

@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::counts::Counts;
 use super::expression::{placeholders, unused_placeholder};
-use super::reader::Received;
+use super::reader::RecordBatch;
 use super::record::Flaw;
-use super::turns::{Place, Taken, Unreadable};
+use super::turns::{LinePlace, NumberedRecord, ReadFailure};
 use crate::outcome::Failure;
 use crate::stop::Stop;
 
@@ -204,14 +204,14 @@ const BATCHES: usize = 4;
 
 /// How far a scan may be ahead of what is kept of it.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct ReadAhead {
     /// Items.
     pub(crate) most: u64,
     /// The first items that are kept as settled.
     pub(crate) settled: watch::Receiver<u64>,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Waits until so many items may have been sent. If nothing is kept any more, the delivery is being cancelled.
     async fn may_send(&mut self, sent: u64) {
         let most = self.most;
@@ -220,15 +220,15 @@ impl Ahead {
 }
 
 /// An item as an entry, and its text if dead letters are to repeat it.
-pub(crate) type OfItem<E> = (Option<Box<[u8]>>, Result<E, Flaw>);
+pub(crate) type ItemEntry<E> = (Option<Box<[u8]>>, Result<E, Flaw>);
 
 /// Reads the items of a table as entries, until the receiver is dropped.
 pub(crate) fn read_table<E: Send + 'static>(
     table: &str,
     items: ScannedItems,
-    entry: impl Fn(Attributes) -> OfItem<E> + Send + 'static,
-    mut ahead: Option<Ahead>,
-) -> (mpsc::Receiver<Received<E>>, Counts) {
+    entry: impl Fn(Attributes) -> ItemEntry<E> + Send + 'static,
+    mut ahead: Option<ReadAhead>,
+) -> (mpsc::Receiver<RecordBatch<E>>, Counts) {
     let (sender, receiver) = mpsc::channel(BATCHES);
     let counts = Counts::default();
     let (records, table) = (Arc::clone(&counts.records), table.to_owned());
@@ -236,16 +236,16 @@ pub(crate) fn read_table<E: Send + 'static>(
         let mut batches = items.ready_chunks(ITEMS);
         let mut number = 0;
         while let Some(items) = batches.next().await {
-            let batch: Received<E> = items
+            let batch: RecordBatch<E> = items
                 .into_iter()
                 .map(|item| {
                     let item =
-                        item.map_err(|error| Unreadable::table(&table, unread(&error), is_unreachable(&error)))?;
+                        item.map_err(|error| ReadFailure::table(&table, unread(&error), is_unreachable(&error)))?;
                     let (text, entry) = entry(item);
                     number += 1;
-                    Ok(Taken {
+                    Ok(NumberedRecord {
                         number: number - 1,
-                        place: Place { input: 0, line: number },
+                        place: LinePlace { input: 0, line: number },
                         text,
                         checksum_before: None,
                         header: None,

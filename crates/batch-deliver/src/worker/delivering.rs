@@ -8,8 +8,8 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
-use super::from_tables::FromTables;
-use super::plan::{InputVersion, Planned};
+use super::plan::{InputVersion, PlannedShard};
+use super::segment_source::SegmentSource;
 use super::shard_result::{CHECKPOINT, DEAD_LETTERS, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
@@ -33,7 +33,7 @@ pub(crate) struct Worker<T: Target> {
     /// The place of the journals of shards.
     checkpoints: Option<Location>,
     /// What is done with the items of tables; `None` if they cannot be delivered.
-    pub(super) tables: Option<FromTables<T::Entry>>,
+    pub(super) tables: Option<SegmentSource<T::Entry>>,
     /// Whether it has delivered a shard of an input, and so may read inputs.
     has_read: AtomicBool,
 }
@@ -44,7 +44,7 @@ impl<T: Target> Worker<T> {
         pace: &PaceOptions,
         dead_letters: Option<Location>,
         checkpoints: Option<Location>,
-        tables: Option<FromTables<T::Entry>>,
+        tables: Option<SegmentSource<T::Entry>>,
     ) -> Result<Self, Failure> {
         job.console = job.console.without_bar();
         for (place, option) in [(&dead_letters, "--dead-letters"), (&checkpoints, "--checkpoints")] {
@@ -69,7 +69,7 @@ impl<T: Target> Worker<T> {
     /// Delivers an input or a part of it.
     async fn deliver_input(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         checkpoint: Option<&Location>,
         stop: Stop,
     ) -> Result<ShardResult, ShardResult> {
@@ -93,7 +93,7 @@ impl<T: Target> Worker<T> {
     /// Delivers the records of a shard, which has this name in messages.
     pub(super) async fn deliver(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         name: &str,
         source: Source<'_, T::Entry>,
         checkpoint: Option<&Location>,
@@ -130,7 +130,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// The place of the dead letters of a shard.
-    async fn dead_letter(&self, shard: &Planned) -> Result<Option<DeadLetter>, ShardResult> {
+    async fn dead_letter(&self, shard: &PlannedShard) -> Result<Option<DeadLetter>, ShardResult> {
         let Some(place) = &self.dead_letters else {
             return Ok(None);
         };
@@ -161,7 +161,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// The part of an input that makes up the shard.
-    async fn input(&self, shard: &Planned) -> Result<Input, ShardResult> {
+    async fn input(&self, shard: &PlannedShard) -> Result<Input, ShardResult> {
         let unreadable = |words: String| ShardResult::failed(UNREADABLE, words);
         let name = &shard.input;
         let input = exactly(name, &self.job.connection).await;
@@ -211,7 +211,7 @@ impl<T: Target> Attempts for Worker<T> {
     }
 
     async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
-        let shard = match serde_json::from_str::<Planned>(input) {
+        let shard = match serde_json::from_str::<PlannedShard>(input) {
             Ok(shard) => shard,
             Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
         };

@@ -9,12 +9,12 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
-use super::plan::Planned;
+use super::plan::PlannedShard;
 use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, lossy_words, rate, size};
 use crate::format::{ItemFormat, Key};
-use crate::job::{Continued, TableScan};
+use crate::job::{ItemJournal, TableScan};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
 use crate::sink::{LineWriter, existing};
@@ -56,7 +56,7 @@ struct ExportPart {
 }
 
 /// Where the export of a segment is continued.
-struct SegmentJournal(Option<Continued>);
+struct SegmentJournal(Option<ItemJournal>);
 
 impl SegmentJournal {
     /// Checks that no other worker has taken the segment over.
@@ -94,7 +94,7 @@ impl Exporter {
 
     async fn export(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         segments: &Segments,
         checkpoint: &Location,
         stop: &Stop,
@@ -271,7 +271,7 @@ impl Attempts for Exporter {
     }
 
     async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
-        let shard = match serde_json::from_str::<Planned>(input) {
+        let shard = match serde_json::from_str::<PlannedShard>(input) {
             Ok(shard) => shard,
             Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
         };

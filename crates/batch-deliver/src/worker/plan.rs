@@ -15,7 +15,7 @@ const LONGEST_EXECUTION: usize = 80;
 
 /// A planned shard: the bytes of an input, or the segments of a table, from `begin` to before `end`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedShard {
     pub(crate) input: String,
     #[serde(flatten)]
     pub(crate) part: Part,
@@ -50,7 +50,7 @@ impl InputVersion {
     }
 }
 
-impl Planned {
+impl PlannedShard {
     /// Its checkpoint at this place. Another run of the same plan must not go on behind it, so its name has the execution; `None` without
     /// one.
     pub(super) fn checkpoint(&self, place: &Location) -> Option<Location> {
@@ -104,7 +104,7 @@ fn is_plain(input: &str) -> bool {
 
 /// The shards of inputs, each given by its name, its version and its number of shards. The shards of each input are spread evenly
 /// over the list, so that workers write to many places of a table at the same time.
-pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned> {
+pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<PlannedShard> {
     let shards = inputs.iter().flat_map(|(input, version, count)| {
         (0..*count).map(move |index| {
             let part = Part::of(version.bytes, index, *count);
@@ -113,7 +113,7 @@ pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned
     });
     let mut shards: Vec<_> = shards.collect();
     shards.sort_by_key(|((numerator, count), ..)| (u128::from(*numerator) << 64) / u128::from(*count));
-    let planned = shards.into_iter().map(|(_, (input, version), part)| Planned {
+    let planned = shards.into_iter().map(|(_, (input, version), part)| PlannedShard {
         input: input.clone(),
         part,
         version: Some(version.clone()),
@@ -123,8 +123,8 @@ pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned
 }
 
 /// The segments of a table, each a shard.
-pub(crate) fn segments(table: &str, count: u32) -> Vec<Planned> {
-    let shard = |number: u32| Planned {
+pub(crate) fn segments(table: &str, count: u32) -> Vec<PlannedShard> {
+    let shard = |number: u32| PlannedShard {
         input: Segments::input(table, count),
         part: Part {
             begin: number.into(),
@@ -163,8 +163,8 @@ mod tests {
         }
     }
 
-    fn shard(input: &str) -> Planned {
-        Planned {
+    fn shard(input: &str) -> PlannedShard {
+        PlannedShard {
             input: input.to_owned(),
             part: Part {
                 begin: 0,

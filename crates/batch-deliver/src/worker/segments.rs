@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::delivering::Worker;
-use super::plan::Planned;
+use super::plan::PlannedShard;
 use super::shard_result::{ShardResult, UNREADABLE};
 use crate::job::{DELIVERED_AGAIN, Source, TableScan};
 use crate::keeping::Location;
@@ -16,7 +16,7 @@ impl<T: Target> Worker<T> {
     /// Delivers the items of segments.
     pub(super) async fn deliver_segments(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         segments: &Segments,
         checkpoint: Option<&Location>,
         stop: Stop,

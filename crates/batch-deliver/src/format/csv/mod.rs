@@ -75,7 +75,7 @@ impl CsvItems {
         let columns = columns.map_err(|words| invalid(&words))?;
         self.print(&columns);
         reader.spaces_are_a_row = columns.len() == 1;
-        Ok(Box::new(Rows {
+        Ok(Box::new(CsvRecords {
             reader,
             columns,
             header,
@@ -117,7 +117,7 @@ fn invalid(words: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, words)
 }
 
-struct Rows {
+struct CsvRecords {
     reader: RowReader<Box<dyn Read + Send>>,
     columns: Columns,
     /// The header as it is in the input.
@@ -130,7 +130,7 @@ struct Rows {
     line_breaks: Arc<Mutex<Option<LineBreaks>>>,
 }
 
-impl Rows {
+impl CsvRecords {
     /// Counts the values of these columns, which have line breaks.
     fn add_line_breaks(&self, columns: &[usize], line: u64) {
         let first = columns.first().and_then(|column| self.columns.iter().nth(*column));
@@ -145,14 +145,14 @@ impl Rows {
 }
 
 /// Makes items from the cells of rows.
-struct ToItem<'a> {
+struct ItemBuilder<'a> {
     columns: &'a Columns,
     null: Option<&'a [u8]>,
     /// The columns whose values have line breaks, from 0.
     with_line_breaks: Vec<usize>,
 }
 
-impl ToItem<'_> {
+impl ItemBuilder<'_> {
     fn item(&mut self, cells: Cells<'_>) -> Result<Item, Flaw> {
         self.columns.check(cells)?;
         let mut item = Item::with_capacity(cells.len());
@@ -174,7 +174,7 @@ impl ToItem<'_> {
     }
 }
 
-impl Records<WriteRequest> for Rows {
+impl Records<WriteRequest> for CsvRecords {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<WriteRequest>>> {
         let Some(Row { line, raw, cells, .. }) = self.reader.next()? else {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Records<WriteRequest> for Rows {
         if !is_wanted {
             return Ok(Some(Record::skipped(line)));
         }
-        let mut to_item = ToItem {
+        let mut to_item = ItemBuilder {
             columns: &self.columns,
             null: self.null.as_deref().map(str::as_bytes),
             with_line_breaks: Vec::new(),

@@ -16,8 +16,8 @@ use self::files::LetterFiles;
 pub(super) use self::files::causes_of;
 pub(crate) use self::letter::{Letter, LettersWritten};
 use self::objects::LetterObjects;
-use super::appended::Appended;
-use super::group_sync::Unsynced;
+use super::append_file::AppendFile;
+use super::group_sync::UnsyncedWrite;
 use super::location::{Location, check_is_file};
 use crate::connection::Connection;
 use crate::outcome::Failure;
@@ -36,9 +36,9 @@ pub(crate) enum DeadLetter {
 }
 
 /// A letter that was handed over, but may not be stored yet.
-pub(crate) enum HandedOver {
-    Written(Unsynced),
-    Waiting(objects::Storing),
+pub(crate) enum LetterReceipt {
+    Written(UnsyncedWrite),
+    Waiting(objects::PieceReceipt),
 }
 
 impl DeadLetter {
@@ -82,18 +82,18 @@ impl DeadLetter {
     }
 
     /// Writes an undelivered entry. After the first error nothing more is written.
-    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
+    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<LetterReceipt> {
         match self {
-            Self::Files { entries, .. } => entries.write(letter).map(HandedOver::Written),
-            Self::Objects { entries, .. } => Ok(HandedOver::Waiting(entries.write(letter).await)),
+            Self::Files { entries, .. } => entries.write(letter).map(LetterReceipt::Written),
+            Self::Objects { entries, .. } => Ok(LetterReceipt::Waiting(entries.write(letter).await)),
         }
     }
 
     /// Writes a line that could not be read. After the first error nothing more is written.
-    pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
+    pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<LetterReceipt> {
         match self {
-            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(HandedOver::Written),
-            Self::Objects { bad_lines, .. } => Ok(HandedOver::Waiting(bad_lines.write(letter).await)),
+            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(LetterReceipt::Written),
+            Self::Objects { bad_lines, .. } => Ok(LetterReceipt::Waiting(bad_lines.write(letter).await)),
         }
     }
 
@@ -106,7 +106,7 @@ impl DeadLetter {
     }
 }
 
-impl HandedOver {
+impl LetterReceipt {
     /// Returns when the letter is stored.
     pub(crate) async fn stored(self) -> io::Result<()> {
         match self {
@@ -123,7 +123,7 @@ pub(super) fn check_is_whole(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let whole =
-        Appended::read_only(path).and_then(|letters| unit::whole_letters(&letters, &Appended::read_only(&causes)?));
+        AppendFile::read_only(path).and_then(|letters| unit::whole_letters(&letters, &AppendFile::read_only(&causes)?));
     match whole {
         Ok(Some(bytes)) => {
             let path = path.display();

@@ -15,7 +15,7 @@ mod writing;
 pub(crate) use self::claim::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
-pub(crate) use self::identity::{Identity, ORDER, Stopped};
-pub(crate) use self::scan::{ScanFound, ScanState};
-pub(crate) use self::state::{State, remove};
+pub(crate) use self::identity::{Identity, ORDER, StopLine};
+pub(crate) use self::scan::{EarlierScan, ScanState};
+pub(crate) use self::state::{LoadState, remove};
 pub(crate) use self::writer::Journal;

@@ -16,7 +16,7 @@ use crate::source::SettledRecords;
 
 /// A journal that only this process writes.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct LoadState {
     pub(super) storage: JournalStorage,
     pub(crate) settled: SettledRecords,
     /// What earlier runs have not delivered, and no run of the whole has reported.
@@ -31,7 +31,7 @@ pub(super) enum JournalStorage {
     Object(Box<JournalObject>),
 }
 
-impl State {
+impl LoadState {
     /// Whether an earlier run may have delivered something.
     pub(crate) fn has_begun(&self) -> bool {
         self.settled.len() > 0 || self.doubtful > 0

@@ -3,7 +3,7 @@
 use aws_batch_delivery::targets::kinesis::MAX_RECORD_BYTES;
 use aws_batch_simulator::{Capacity, DeliveryStreamOptions, EventBusOptions, Simulator, StreamOptions, TopicOptions};
 
-use super::super::simulated::{MESSAGES, Simulated, capacity, last_part};
+use super::super::simulated::{MESSAGES, SimulatedService, capacity, last_part};
 
 /// Entries of a call. From the API references of the services.
 const RECORDS: f64 = 500.0;
@@ -11,7 +11,7 @@ const RECORDS: f64 = 500.0;
 /// Records per second that a shard of a stream accepts. From the quotas of Kinesis Data Streams.
 const SHARD: f64 = 1_000.0;
 
-impl Simulated {
+impl SimulatedService {
     /// A data stream with this capacity in records per second, with as many shards as that needs.
     pub(super) fn stream(name: &str, rate: f64) -> Self {
         let options = sharded(rate).byte_capacity(Capacity::unlimited());

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use crate::connection::can_be_renewed;
 use crate::format::Item;
-use crate::job::{DELIVERED_AGAIN, Job, Occasion, Opened, Run, Source, StartFailure, TableScan};
+use crate::job::{DELIVERED_AGAIN, Job, Occasion, OpenedJob, Run, Source, StartFailure, TableScan};
 use crate::keeping::{Claim, DeadLetter, Places};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{DeliveryOptions, Existing, Target};
+use crate::sink::{DeliveryOptions, ExistingTable, Target};
 use crate::source::{Flaw, TableReads};
 use crate::stop::Stop;
 
 /// What is read of a table, and what is kept of the delivery.
-pub(super) struct FromTable<'a> {
+pub(super) struct TableDelivery<'a> {
     pub(super) reads: &'a TableReads,
-    pub(super) table: &'a Existing,
+    pub(super) table: &'a ExistingTable,
     pub(super) places: Places,
     /// How a journal of another delivery is treated.
     pub(super) claim: Claim,
@@ -23,13 +23,13 @@ pub(super) struct FromTable<'a> {
     pub(super) when_nothing_matches: Option<String>,
 }
 
-impl<'a> FromTable<'a> {
+impl<'a> TableDelivery<'a> {
     /// Opens the journal, if one is requested.
     pub(super) fn open<T: Target>(
         &self,
         job: &Job<T>,
         entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + Sync + 'static,
-    ) -> Result<Opened<'a, T::Entry>, Failure> {
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
         let scan = TableScan {
             reads: self.reads,
             table: self.table,
@@ -44,7 +44,7 @@ impl<'a> FromTable<'a> {
     pub(super) async fn deliver<T: Target>(
         self,
         job: &Job<T>,
-        opened: Opened<'_, T::Entry>,
+        opened: OpenedJob<'_, T::Entry>,
     ) -> Result<Outcome, Failure> {
         let console = &job.console;
         console.info(&format!("reading {}", self.reads.table));
