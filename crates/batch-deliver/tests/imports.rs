@@ -80,7 +80,7 @@ fn only_the_sinks_and_the_source_of_tables_call_the_library() {
 fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
-        ("crate::commands::load", "crate::arguments::ToLoad"),
+        ("crate::commands::load", "crate::arguments::LoadArguments"),
         ("crate::arguments", "clap::Parser"),
         ("crate::sink::table", "aws_batch_delivery::targets::dynamo::DynamoTable"),
         ("crate::source::turns", "crate::source::record::Format"),
