@@ -160,7 +160,7 @@ impl<T: Target> Job<T> {
             failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
             settled: found.map_or(0, |found| found.settled),
             has_begun: found.is_some_and(|found| found.position.is_some()),
-            source: OpenedSource::Table(scan, entry, opened),
+            source: OpenedSource::Table(scan, entry, opened.map(Box::new)),
         })
     }
 

@@ -45,14 +45,12 @@ pub(super) async fn delete(arguments: DeleteArguments) -> Result<Outcome, Failur
     let (key, destination) = (items.key.clone(), items.destination());
     let Some(filter) = matching.filter else {
         let writes = Writes::deletes(key);
-        return items
-            .deliver(destination, Settings::new(), move |item| writes.of(item))
-            .await;
+        let delivery = items.deliver(destination, Settings::new(), move |item| writes.of(item));
+        return Box::pin(delivery).await;
     };
     let entry = written(&condition, Change::Delete(key), filter);
-    items
-        .deliver(sink::item_writes(destination)?, Settings::new(), entry)
-        .await
+    let delivery = items.deliver(sink::item_writes(destination)?, Settings::new(), entry);
+    Box::pin(delivery).await
 }
 
 /// Updates the items.
@@ -87,7 +85,7 @@ pub(super) async fn update(arguments: UpdateArguments) -> Result<Outcome, Failur
         option => (option, given),
     }));
     let entry = written(&condition, Change::Update(key, expression), filter);
-    items.deliver(sink::item_writes(destination)?, settings, entry).await
+    Box::pin(items.deliver(sink::item_writes(destination)?, settings, entry)).await
 }
 
 /// Makes a write of each item, on the condition that it is still meant: it may have changed since it was read.

@@ -21,7 +21,7 @@ pub(crate) struct OpenedJob<'a, E> {
 /// A source with its journal, if it has one.
 pub(super) enum OpenedSource<'a, E> {
     Inputs(Vec<Input>, &'a InputReads<E>, Option<LoadState>),
-    Table(TableScan<'a>, EntryMaker<E>, Option<OpenedScan>),
+    Table(TableScan<'a>, EntryMaker<E>, Option<Box<OpenedScan>>),
 }
 
 impl<E: Send + Sync + 'static> OpenedJob<'_, E> {
@@ -35,7 +35,7 @@ impl<E: Send + Sync + 'static> OpenedJob<'_, E> {
         match self.source {
             OpenedSource::Inputs(inputs, reads, state) => reads.begin(inputs, state, self.has_begun, stop).await,
             OpenedSource::Table(scan, entry, opened) => scan
-                .begin(opened, keeps_text, stop, entry)
+                .begin(opened.map(|opened| *opened), keeps_text, stop, entry)
                 .map_err(StartFailure::Journal),
         }
     }

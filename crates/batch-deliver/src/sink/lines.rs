@@ -125,8 +125,7 @@ impl LineWriter {
     fn together(&self) -> usize {
         match self.place {
             LineOutput::Standard | LineOutput::Direct(_) => 1,
-            LineOutput::File(_) => TOGETHER,
-            LineOutput::Object(_) => TOGETHER,
+            LineOutput::File(_) | LineOutput::Object(_) => TOGETHER,
         }
     }
 

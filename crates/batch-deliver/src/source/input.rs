@@ -113,8 +113,7 @@ impl Input {
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.storage {
             InputStorage::File(path) => Some(path),
-            InputStorage::Standard => None,
-            InputStorage::Object(_) => None,
+            InputStorage::Standard | InputStorage::Object(_) => None,
         }
     }
 
@@ -165,8 +164,7 @@ impl Input {
     pub(crate) fn begins_with(&self, beginning: Beginning) -> io::Result<bool> {
         match &self.storage {
             InputStorage::File(path) => beginning.is_of(StoredFile::open_at(path, self.from())?),
-            InputStorage::Standard => Ok(true),
-            InputStorage::Object(_) => Ok(true),
+            InputStorage::Standard | InputStorage::Object(_) => Ok(true),
         }
     }
 
