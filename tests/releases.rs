@@ -1,8 +1,9 @@
-//! The tests and features that CI names exist, and every lock file has the current versions.
+//! The tests and features that CI names exist, every lock file has the current versions, and the mutations fit the program.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -101,4 +102,21 @@ fn ci_has_every_feature_of_every_package() {
             .collect();
         assert_eq!(listed_for(package), named, "{package}");
     }
+}
+
+/// `.ci/mutations` runs before a release only.
+#[test]
+fn every_mutation_applies_to_the_program() {
+    let folder = "crates/batch-deliver/tests/mutations";
+    let mut patches = 0;
+    for patch in fs::read_dir(folder).unwrap() {
+        let patch = patch.unwrap().path();
+        let applied = Command::new("git").args(["apply", "--check"]).arg(&patch).output();
+        // Without git there is nothing to release.
+        let Ok(applied) = applied else { return };
+        let said = String::from_utf8_lossy(&applied.stderr);
+        assert!(applied.status.success(), "{}: {said}", patch.display());
+        patches += 1;
+    }
+    assert!(patches > 20, "{patches}");
 }

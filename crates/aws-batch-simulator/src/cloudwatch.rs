@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::capacity::Capacity;
 use crate::handles::{counts_only_option, handle_capacity, kept_handle};
 use crate::intake::WholeIntake;
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Cbor,
@@ -97,8 +97,8 @@ pub(crate) fn operate(
     operation: &str,
     body: Value,
     bytes: usize,
-    answered: &Answered,
-) -> Outcome {
+    answered: &AnswerReceipt,
+) -> OperationOutcome {
     match operation {
         "PutMetricData" => put(namespaces, body, bytes, answered).into(),
         _ => Refusal::unknown_operation().into(),
@@ -109,8 +109,8 @@ fn put(
     namespaces: &Registry<MetricNamespace>,
     mut body: Value,
     bytes: usize,
-    answered: &Answered,
-) -> Result<Outcome, Refusal> {
+    answered: &AnswerReceipt,
+) -> Result<OperationOutcome, Refusal> {
     let name = body["Namespace"].as_str().unwrap_or_default().to_owned();
     if name.is_empty() {
         return Err(missing("The parameter Namespace is required."));

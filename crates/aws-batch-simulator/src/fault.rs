@@ -250,11 +250,11 @@ impl Faults {
     }
 }
 
-type Test = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+type EntryTest = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// A predicate of the JSON of an entry, which may be set while calls are in flight. It is false until it is set.
 #[derive(Default)]
-pub(crate) struct Predicate(RwLock<Option<Test>>);
+pub(crate) struct Predicate(RwLock<Option<EntryTest>>);
 
 impl Predicate {
     pub(crate) fn set(&self, test: impl Fn(&Value) -> bool + Send + Sync + 'static) {

@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::capacity::Capacity;
 use crate::handles::{capacity_option, counts_only_option, intake_handle};
-use crate::intake::{Entry, ErrorText, Intake, Kept, Shard, acknowledged_by_place, by_place, data, entries_of};
-use crate::journal::Answered;
+use crate::intake::{Entry, ErrorText, Intake, KeptEntry, Shard, acknowledged_by_place, by_place, data, entries_of};
+use crate::journal::AnswerReceipt;
 use crate::registry::{ACCOUNT, Registry};
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Json11,
@@ -57,7 +57,7 @@ impl DeliveryStreamOptions {
 /// The data of a record.
 struct Data(Vec<u8>);
 
-impl Kept for Data {
+impl KeptEntry for Data {
     fn of(entry: &Entry, _: u64, _: Instant) -> Self {
         Self(data(&entry.json).unwrap_or_default())
     }
@@ -110,15 +110,19 @@ pub(crate) fn operate(
     streams: &Registry<DeliveryStream>,
     operation: &str,
     body: Value,
-    answered: &Answered,
-) -> Outcome {
+    answered: &AnswerReceipt,
+) -> OperationOutcome {
     match operation {
         "PutRecordBatch" => put(streams, body, answered).into(),
         _ => Refusal::unknown_operation().into(),
     }
 }
 
-fn put(streams: &Registry<DeliveryStream>, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+fn put(
+    streams: &Registry<DeliveryStream>,
+    mut body: Value,
+    answered: &AnswerReceipt,
+) -> Result<OperationOutcome, Refusal> {
     let name = body["DeliveryStreamName"].as_str().unwrap_or_default();
     let stream = streams.find(name).ok_or_else(|| {
         let message = format!("Firehose {name} under account {ACCOUNT} not found.");
@@ -135,7 +139,7 @@ fn put(streams: &Registry<DeliveryStream>, mut body: Value, answered: &Answered)
             let accepted = |_: &Entry, number| json!({"RecordId": format!("{number:032}")});
             let (records, failed) = by_place(records, results, &call.fault, THROTTLED, accepted);
             let answer = json!({"FailedPutCount": failed, "Encrypted": false, "RequestResponses": records});
-            Outcome::Success(answer)
+            OperationOutcome::Success(answer)
         },
     );
     Ok(answer)

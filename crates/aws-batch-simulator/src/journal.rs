@@ -68,7 +68,7 @@ pub struct Record {
     /// As text, which takes a tenth of the memory of the parsed entry.
     entry: Arc<str>,
     acknowledgement: Acknowledgement,
-    answered: Answered,
+    answered: AnswerReceipt,
 }
 
 impl Record {
@@ -100,7 +100,7 @@ impl fmt::Debug for Record {
 
 /// Whether the answer of a call reached the caller, and how much longer than usual it takes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Answered(Arc<Arrival>);
+pub(crate) struct AnswerReceipt(Arc<Arrival>);
 
 #[derive(Debug, Default)]
 struct Arrival {
@@ -109,7 +109,7 @@ struct Arrival {
     delay: AtomicU64,
 }
 
-impl Answered {
+impl AnswerReceipt {
     pub(crate) fn set(&self) {
         self.0.has_happened.store(true, Ordering::Release);
     }
@@ -135,7 +135,7 @@ pub(crate) struct CallInfo {
     /// The number of the call.
     pub(crate) number: u64,
     pub(crate) at: Instant,
-    pub(crate) answered: Answered,
+    pub(crate) answered: AnswerReceipt,
 }
 
 /// The records of all entries. Off until it is switched on, because it keeps every entry.
@@ -186,7 +186,7 @@ mod tests {
         let call = CallInfo {
             number: 1,
             at: Instant::now(),
-            answered: Answered::default(),
+            answered: AnswerReceipt::default(),
         };
         journal.write(&call, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
         journal.write(&call, Action::Send, "", &Value::Null, Acknowledgement::Rejected);
@@ -217,7 +217,7 @@ mod tests {
         let call = CallInfo {
             number: 1,
             at: Instant::now(),
-            answered: Answered::default(),
+            answered: AnswerReceipt::default(),
         };
         journal.write(&call, Action::Send, "", &Value::Null, Acknowledgement::Accepted);
         assert!(journal.records().is_empty());

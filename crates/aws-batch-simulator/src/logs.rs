@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use crate::capacity::Capacity;
 use crate::handles::{counts_only_option, handle_capacity, kept_handle};
 use crate::intake::WholeIntake;
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Json11,
@@ -157,14 +157,19 @@ pub(crate) fn full_name(group: &str, stream: &str) -> String {
     format!("{group}:{stream}")
 }
 
-pub(crate) fn operate(streams: &Registry<LogStream>, operation: &str, body: Value, answered: &Answered) -> Outcome {
+pub(crate) fn operate(
+    streams: &Registry<LogStream>,
+    operation: &str,
+    body: Value,
+    answered: &AnswerReceipt,
+) -> OperationOutcome {
     match operation {
         "PutLogEvents" => put(streams, body, answered).into(),
         _ => Refusal::unknown_operation().into(),
     }
 }
 
-fn put(streams: &Registry<LogStream>, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+fn put(streams: &Registry<LogStream>, mut body: Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let name = |member: &str| body[member].as_str().unwrap_or_default();
     let name = full_name(name("logGroupName"), name("logStreamName"));
     let stream = streams.find(&name).ok_or_else(|| {
@@ -177,7 +182,7 @@ fn put(streams: &Registry<LogStream>, mut body: Value, answered: &Answered) -> R
         return Err(intake.refused(invalid("logEvents is missing")));
     };
     let times = check(&stream, &events).map_err(|refusal| intake.refused(refusal))?;
-    let rejected = Rejected::of(&stream, &times);
+    let rejected = RejectedEvents::of(&stream, &times);
     let kept = events
         .iter()
         .enumerate()
@@ -223,7 +228,7 @@ fn check(stream: &LogStream, events: &[Value]) -> Result<Vec<i64>, Refusal> {
         let message = "Log events in a single PutLogEvents request must be in chronological order.";
         return Err(invalid(message));
     }
-    let Rejected { old, new, .. } = Rejected::of(stream, &times);
+    let RejectedEvents { old, new, .. } = RejectedEvents::of(stream, &times);
     if let [first, .., last] = &times[old.min(new)..new]
         && last - first > LONGEST_SPAN
     {
@@ -237,13 +242,13 @@ fn check(stream: &LogStream, events: &[Value]) -> Result<Vec<i64>, Refusal> {
 }
 
 /// Which events of a call are rejected for their times: those before the larger of the first two indices, and those from `new` on.
-struct Rejected {
+struct RejectedEvents {
     old: usize,
     expired: usize,
     new: usize,
 }
 
-impl Rejected {
+impl RejectedEvents {
     fn of(stream: &LogStream, times: &[i64]) -> Self {
         let now = stream.now();
         let before = |age: Duration| times.partition_point(|time| *time < now.saturating_sub(milliseconds(age)));

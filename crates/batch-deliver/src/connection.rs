@@ -14,13 +14,9 @@ pub(crate) use aws_batch_delivery::targets::AnswerLimit;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-#[cfg(feature = "s3")]
 use aws_sdk_s3::Client;
-#[cfg(feature = "s3")]
 use aws_sdk_s3::config::interceptors::BeforeTransmitInterceptorContextMut;
-#[cfg(feature = "s3")]
 use aws_sdk_s3::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
-#[cfg(feature = "s3")]
 use aws_sdk_s3::error::BoxError;
 
 pub(crate) use self::account::{account, account_of_arn, account_of_queue};
@@ -39,10 +35,8 @@ pub(crate) struct Connection {
     pub(crate) profile: Option<String>,
     pub(crate) region: Option<String>,
     /// The region of buckets; without it, S3 is asked.
-    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only buckets have it"))]
     pub(crate) s3_region: Option<String>,
     /// Whether requests to buckets with Requester Pays are paid.
-    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only buckets have it"))]
     pub(crate) request_payer: bool,
     /// Another endpoint, such as that of an emulator.
     pub(crate) endpoint_url: Option<String>,
@@ -55,11 +49,9 @@ pub(crate) struct Connection {
 const ANSWER: Duration = Duration::from_mins(5);
 
 /// Bytes that may take as long as that: 28 kB a second.
-#[cfg(feature = "s3")]
 const SENT_MEANWHILE: usize = 8 << 20;
 
 /// How long a request with so many bytes may wait for its answer.
-#[cfg(feature = "s3")]
 pub(crate) fn answer_within(bytes: usize) -> TimeoutConfig {
     let times = u32::try_from(bytes.div_ceil(SENT_MEANWHILE)).unwrap_or(u32::MAX);
     TimeoutConfig::builder()
@@ -131,7 +123,6 @@ impl Connection {
     }
 
     /// The client for this bucket. The SDK does not follow S3 to another region, so the region is looked up if it is not given.
-    #[cfg(feature = "s3")]
     pub(crate) async fn bucket(&self, bucket: &str) -> Result<Client, Failure> {
         let config = self.config().await?;
         // Emulators do not resolve bucket names as hosts.
@@ -224,11 +215,9 @@ where
 }
 
 /// The header in which S3 names the region of a bucket, also if the request was sent to another region or is not permitted.
-#[cfg(feature = "s3")]
 const REGION: &str = "x-amz-bucket-region";
 
 /// The region that S3 names; `None` if it names none, as for a bucket that does not exist.
-#[cfg(feature = "s3")]
 async fn region_of_bucket(client: &Client, bucket: &str, time: LookupTime) -> Result<Option<String>, Failure> {
     let ask = client.head_bucket().bucket(bucket).send();
     let error = match time.wait(&format!("the bucket {bucket}"), ask).await? {
@@ -245,15 +234,12 @@ async fn region_of_bucket(client: &Client, bucket: &str, time: LookupTime) -> Re
 }
 
 /// The header of a request that its sender pays for.
-#[cfg(feature = "s3")]
 const PAYER: (&str, &str) = ("x-amz-request-payer", "requester");
 
 /// Says in each request that its sender pays, as buckets with Requester Pays demand. Other buckets ignore it.
-#[cfg(feature = "s3")]
 #[derive(Debug)]
 struct RequestPayer;
 
-#[cfg(feature = "s3")]
 impl Intercept for RequestPayer {
     fn name(&self) -> &'static str {
         "RequestPayer"
@@ -275,7 +261,6 @@ impl Intercept for RequestPayer {
 mod tests {
     use super::*;
 
-    #[cfg(feature = "s3")]
     #[test]
     fn a_large_part_has_as_much_time_for_each_byte_as_a_small_one() {
         let minutes = |bytes: usize| answer_within(bytes).read_timeout().unwrap().as_secs() / 60;

@@ -1,143 +1,132 @@
-//! A delivery: the records of a source become entries of a format, which go to a destination, kept by a journal and dead letters.
-//! Or a dry run, which sends nothing.
+//! A delivery: the records of a source become entries, which go to a destination, kept by a journal and dead letters. Or a dry run,
+//! which sends nothing.
 
 mod first_entries;
-mod records;
-mod scanning;
+mod input_job;
+mod inputs;
+mod opened;
+mod reading;
+mod table_scan;
 
-use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::task;
+use tokio_util::task::TaskTracker;
 
 pub(crate) use self::first_entries::Look;
-pub(crate) use self::records::{Delivering, Kept, Reading};
-#[cfg(feature = "distributed")]
-pub(crate) use self::scanning::Continued;
-pub(crate) use self::scanning::{DELIVERED_AGAIN, Opened, Scanning};
-
+pub(crate) use self::input_job::InputJob;
+pub(crate) use self::inputs::InputReads;
+pub(crate) use self::opened::OpenedJob;
+use self::opened::OpenedSource;
+use self::reading::ReaderHandle;
+pub(crate) use self::reading::StartFailure;
+use self::table_scan::not_compared;
+pub(crate) use self::table_scan::{DELIVERED_AGAIN, EntryMaker, ItemJournal, TableScan};
 use crate::connection::Connection;
-use crate::console::{Console, counted, grouped, size};
-use crate::keeping::{Claim, Failures, Identity, Journal, Location, ORDER, ShownLines, State};
-use crate::outcome::{Failure, Outcome};
-use crate::progress::Summary;
-use crate::sink::{Destination, Measured, Settings, Target};
-use crate::source::{self, Format, Input, Order, ReadSoFar, SettledRecords, Turns};
+use crate::console::{Console, grouped};
+use crate::keeping::{
+    BadLines, Claim, DeadLetter, FailedConditions, Failures, Identity, InputEnd, Journal, LoadState, Location, ORDER,
+    Settlement, Window, entries,
+};
+use crate::outcome::Failure;
+use crate::progress::{Summary, Ticker, WatchedDelivery};
+use crate::sink::{self, DeliveryOptions, Destination, Progress, Settings, Target};
+use crate::source::Input;
 use crate::stop::Stop;
 
-/// Records after which the bar is drawn again.
-const STEP: u64 = 1_000;
-
-/// What is delivered, and to which destination.
+/// A delivery to a destination, wherever its records come from.
 pub(crate) struct Job<T: Target> {
     pub(crate) command: &'static str,
-    pub(crate) format: Arc<dyn Format<T::Entry>>,
     pub(crate) destination: Destination<T>,
-    /// The settings that identify the delivery, in addition to the command, the inputs and the destination.
+    /// The settings that identify the delivery, in addition to the command, the source and the destination.
     pub(crate) settings: Settings,
-    /// The order of the inputs; `None` if it depends on them.
-    pub(crate) order: Option<Order>,
     /// Bad lines that are skipped.
     pub(crate) keep_going: u64,
     /// The most calls in flight.
     pub(crate) concurrency: u32,
     /// The interval of progress if there is no bar.
     pub(crate) every: Duration,
-    /// Where records are kept whose condition does not hold.
-    pub(crate) failed: Option<PathBuf>,
-    /// Looks at the first entries, unless an earlier run has begun with them.
-    pub(crate) look: Option<Look<T::Entry>>,
-    /// The connection to the journal.
+    /// The connection to the journal and the dead letters.
     pub(crate) connection: Connection,
     pub(crate) console: Console,
 }
 
+/// Where the records of a delivery come from.
+pub(crate) enum Source<'a, E> {
+    Inputs(Vec<Input>, &'a InputReads<E>),
+    Table(TableScan<'a>, EntryMaker<E>),
+}
+
+/// On which occasion records are delivered.
+pub(crate) enum Occasion {
+    /// A command. The user continues with the journal at this place.
+    Command { resumes: Option<Location> },
+    /// A shard. Another run delivers all of it if this one does not finish.
+    Shard,
+}
+
+/// How a delivery is made, and what is kept of it.
+pub(crate) struct Run {
+    pub(crate) options: DeliveryOptions,
+    pub(crate) dead_letter: Option<DeadLetter>,
+    pub(crate) failed: Option<FailedConditions>,
+    pub(crate) stop: Stop,
+    pub(crate) occasion: Occasion,
+}
+
 impl<T: Target> Job<T> {
-    /// Reads the records that are not settled, with checksums if it is kept how far they are read.
-    pub(crate) fn read(
+    /// Opens the journal at this place, if there is one, and with it what earlier runs have left of the source. Blocks.
+    pub(crate) fn open<'a>(
         &self,
-        inputs: Vec<Input>,
-        settled: SettledRecords,
-        read_so_far: Option<&ReadSoFar>,
-    ) -> Reading<T::Entry> {
-        let names = inputs.iter().map(|input| input.name.clone()).collect();
-        let total = inputs.iter().map(|input| input.bytes).sum();
-        let turns = self.turns(inputs, settled);
-        let turns = match read_so_far {
-            Some(read_so_far) => turns.with_checksums(read_so_far.clone()),
-            None => turns,
-        };
-        let (receiver, read) = source::read(turns);
-        Reading {
-            receiver,
-            read,
-            names,
-            total,
-        }
-    }
-
-    /// Delivers the records.
-    pub(crate) async fn deliver(&self, reading: Reading<T::Entry>, kept: Kept) -> Summary {
-        let delivering = Delivering {
-            destination: &self.destination,
-            keep_going: self.keep_going,
-            every: self.every,
-            console: &self.console,
-        };
-        delivering.deliver(reading, kept).await
-    }
-
-    /// The records of the inputs that are not settled, in the order of this job.
-    fn turns(&self, inputs: Vec<Input>, settled: SettledRecords) -> Turns<T::Entry> {
-        let turns = Turns::new(inputs, Arc::clone(&self.format), settled);
-        match self.order() {
-            Order::Turns => turns,
-            Order::File => turns.one_by_one(),
-        }
-    }
-
-    /// The order of the inputs, one after the other unless something else is known of them.
-    fn order(&self) -> Order {
-        self.order.unwrap_or(Order::File)
-    }
-
-    /// Whether the input can be read in parts. Blocks.
-    pub(crate) fn can_be_cut(&self, input: &Input) -> io::Result<bool> {
-        let start = input.start()?;
-        Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
-    }
-
-    /// The journal of this load at this place, if there is one, the records that earlier runs have settled, and which of these they have
-    /// not delivered.
-    pub(crate) fn journal(
-        &self,
+        source: Source<'a, T::Entry>,
         location: Option<&Location>,
         claim: Claim,
-        inputs: &[Input],
-    ) -> Result<(Option<State>, SettledRecords, Failures), Failure> {
-        let Some(location) = location else {
-            return Ok((None, SettledRecords::default(), Failures::default()));
-        };
-        let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
-        let settings = self.settings.iter().chain(&self.destination.settings).cloned().chain([
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
+        match source {
+            Source::Inputs(inputs, reads) => self.open_inputs(inputs, reads, location, claim),
+            Source::Table(scan, entry) => self.open_table(scan, entry, location, claim),
+        }
+    }
+
+    /// The settings that identify the delivery to its destination.
+    fn identity(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.settings.iter().chain(&self.destination.settings).cloned().chain([
             ("command", self.command.to_owned()),
             ("destination", self.destination.name.clone()),
-            (ORDER, self.order().name().to_owned()),
-        ]);
-        let identity = Identity::new(settings, inputs, in_flight + Journal::unwritten(location))?;
+        ])
+    }
+
+    /// The inputs, with the journal at this place if there is one. Blocks.
+    fn open_inputs<'a>(
+        &self,
+        inputs: Vec<Input>,
+        reads: &'a InputReads<T::Entry>,
+        location: Option<&Location>,
+        claim: Claim,
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
+        let Some(location) = location else {
+            return Ok(OpenedJob {
+                source: OpenedSource::Inputs(inputs, reads, None),
+                failures: Failures::default(),
+                settled: 0,
+                has_begun: false,
+            });
+        };
+        let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
+        let settings = self.identity().chain([(ORDER, reads.order().name().to_owned())]);
+        let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
         let unknown = identity.unknown();
-        let open = || State::open(location, identity, claim, &self.connection, &self.console);
+        let open = || LoadState::open(location, identity, claim, &self.connection, &self.console);
         let state = task::block_in_place(open)?;
-        let (settled, failures) = (state.settled.clone(), state.failures.clone());
-        if settled.len() > 0 {
+        let settled = state.settled.len();
+        if settled > 0 {
             if let Some(unknown) = unknown {
                 self.console.info(&not_compared(&unknown));
             }
             self.console
-                .info(&format!("{} lines are settled by earlier runs", grouped(settled.len())));
+                .info(&format!("{} lines are settled by earlier runs", grouped(settled)));
         }
         if state.doubtful > 0 {
             let most = grouped(state.doubtful);
@@ -145,114 +134,120 @@ impl<T: Target> Job<T> {
                 "the last run did not end cleanly: up to {most} entries may be sent twice"
             ));
         }
-        Ok((Some(state), settled, failures))
-    }
-}
-
-/// What is kept of how far inputs are read, by which the next run recognizes them; `None` without a journal.
-pub(crate) fn read_so_far(state: Option<&State>) -> Option<ReadSoFar> {
-    state.map(|_| ReadSoFar::default())
-}
-
-/// Begins with a journal, if there is one: what is sent from now on is in doubt until it is in the journal.
-pub(crate) fn begin(state: Option<State>, read: Option<ReadSoFar>, stop: &Stop) -> io::Result<Option<Journal>> {
-    let start = |state| Journal::start(state, read.unwrap_or_default(), stop.token.clone());
-    state.map(start).transpose()
-}
-
-/// What cannot be known of the place of a delivery that earlier runs have begun.
-fn not_compared(unknown: &str) -> String {
-    format!(
-        "the {unknown} cannot be looked up without the permission, and so is not compared with that of earlier runs"
-    )
-}
-
-/// The sums of all inputs.
-#[derive(Default)]
-pub(crate) struct Sums {
-    pub(crate) entries: u64,
-    bytes: u64,
-    units: u64,
-    largest: usize,
-    flaws: u64,
-}
-
-impl<T: Target> Job<T> {
-    /// Checks every line against the key and the limits, as a delivery would. Blocks.
-    pub(crate) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
-        let sums = self.sums(inputs)?;
-        self.console.info(&sums.words(self.destination.unit));
-        if sums.flaws > 0 {
-            self.console.info(&counted(sums.flaws, "bad line"));
-        }
-        let line_breaks = self.format.take_line_breaks();
-        if let Some(line_breaks) = &line_breaks {
-            self.console.info(&line_breaks.to_string());
-        }
-        let event = json!({
-            "values_with_line_breaks": line_breaks.map_or(0, |line_breaks| line_breaks.values),
-            "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
-            "largest": sums.largest, "bad_lines": sums.flaws,
-        });
-        self.console.report(&event)?;
-        Ok(if sums.flaws == 0 {
-            Outcome::Delivered
-        } else {
-            Outcome::Undelivered
+        Ok(OpenedJob {
+            failures: state.failures.clone(),
+            settled,
+            has_begun: state.has_begun(),
+            source: OpenedSource::Inputs(inputs, reads, Some(state)),
         })
     }
 
-    /// Reads all inputs. Flaws are printed.
-    pub(crate) fn sums(&self, inputs: Vec<Input>) -> Result<Sums, Failure> {
-        let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-        let total = inputs.iter().map(|input| input.bytes).sum();
-        let mut turns = self.turns(inputs, SettledRecords::default());
-        let read_bytes = turns.read_bytes().stored;
-        self.console.show_bar(total);
-        let (mut sums, mut shown) = (Sums::default(), ShownLines::default());
-        while let Some(taken) = turns.next().map_err(|error| Failure::Failed(error.to_string()))? {
-            let checked = taken.entry.map_err(|flaw| flaw.to_string()).and_then(|entry| {
-                let checked = self.destination.target.check(&entry);
-                checked.map(|_| entry).map_err(|invalid| invalid.to_string())
-            });
-            match checked {
-                Ok(entry) => sums.add(&(self.destination.measure)(&entry)),
-                Err(words) => {
-                    sums.flaws += 1;
-                    if shown.is_shown(taken.place.input, false) {
-                        let (name, line) = (&names[taken.place.input], taken.place.line);
-                        self.console.warn(&format!("{name}:{line}: {words}"));
-                    }
+    /// The items of a table, with the journal at this place if there is one. Blocks.
+    fn open_table<'a>(
+        &self,
+        scan: TableScan<'a>,
+        entry: EntryMaker<T::Entry>,
+        location: Option<&Location>,
+        claim: Claim,
+    ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
+        let journal = |location| {
+            let settings = self.identity().collect();
+            scan.journal(location, settings, claim, &self.connection, &self.console)
+        };
+        let opened = location.map(journal).transpose()?;
+        let found = opened.as_ref();
+        Ok(OpenedJob {
+            failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
+            settled: found.map_or(0, |found| found.settled),
+            has_begun: found.is_some_and(|found| found.position.is_some()),
+            source: OpenedSource::Table(scan, entry, opened.map(Box::new)),
+        })
+    }
+
+    /// Delivers the records that are not settled.
+    pub(crate) async fn deliver(&self, opened: OpenedJob<'_, T::Entry>, run: Run) -> Result<Summary, StartFailure> {
+        let Run {
+            options,
+            dead_letter,
+            failed,
+            stop,
+            occasion,
+        } = run;
+        let earlier = opened.failures.clone();
+        let begun = opened.begin(dead_letter.is_some(), &stop).await;
+        let (reading, journal) = match begun {
+            Ok(begun) => begun,
+            Err(failure) => {
+                if let Some(dead_letter) = &dead_letter {
+                    // Removes empty files.
+                    task::block_in_place(|| dead_letter.close());
                 }
+                return Err(failure);
             }
-            if taken.number.is_multiple_of(STEP)
-                && let Some(bar) = self.console.bar()
-            {
-                bar.set_position(read_bytes.get());
-                bar.set_message(format!("{} checked", grouped(taken.number)));
-            }
-        }
+        };
+        let ReaderHandle {
+            receiver,
+            read,
+            names,
+            total,
+        } = reading;
+        let (resumes, is_repeated) = match occasion {
+            Occasion::Command { resumes } => (resumes, false),
+            Occasion::Shard => (None, true),
+        };
+        let settling = Arc::new(Settlement {
+            window: Window::default(),
+            names,
+            journal,
+            dead_letter,
+            failed: failed.map(Arc::new),
+            handed_back: Mutex::default(),
+            earlier,
+            stop: stop.clone(),
+            under_way: TaskTracker::new(),
+            is_repeated,
+            left: AtomicU64::new(0),
+        });
+        let bad_lines = BadLines::new(Arc::clone(&settling), self.keep_going, self.console.clone());
+        let progress = Progress::default();
+        let watched = WatchedDelivery {
+            progress: progress.clone(),
+            read,
+            total,
+            every: self.every,
+        };
+        let options = options.progress(&progress).cancellation(stop.token.clone());
+        let ticker = Ticker::start(watched, self.console.clone(), stop);
+        let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
+        let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
+        let delivered = sink::deliver(
+            self.destination.target.clone(),
+            options,
+            entries,
+            move |position, disposition| decided.decided(position, disposition),
+            move |entry| undelivered.undelivered(entry),
+        );
+        let delivered = delivered.await;
+        drop(ticker);
         self.console.clear_bar();
-        shown.others(&names).iter().for_each(|words| self.console.warn(words));
-        Ok(sums)
-    }
-}
 
-impl Sums {
-    fn add(&mut self, entry: &Measured) {
-        self.entries += 1;
-        self.bytes += entry.bytes as u64;
-        self.units += entry.units as u64;
-        self.largest = self.largest.max(entry.bytes);
-    }
-
-    fn words(&self, unit: &str) -> String {
-        format!(
-            "{}: {}, the largest {}, {} {unit}; nothing was sent",
-            counted(self.entries, "good line"),
-            size(self.bytes),
-            size(self.largest as u64),
-            grouped(self.units),
-        )
+        settling.end(delivered.handed_back()).await;
+        let (report, stream_error, stopped) = delivered.parts();
+        let ended = stream_error.and_then(|error| error.downcast::<InputEnd>().ok());
+        let journal = settling.journal.as_ref();
+        let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
+        Ok(Summary {
+            is_decoded: false,
+            line_breaks: None,
+            destination: self.destination.name.clone(),
+            report,
+            ended: ended.map(|ended| *ended),
+            stopped,
+            journal_error,
+            settling,
+            bad_lines,
+            resumes,
+            simulated: self.destination.simulated.clone(),
+        })
     }
 }

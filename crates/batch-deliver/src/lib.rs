@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `commands/`, `arguments/` | a file for each command, and the command line, which only these two know |
 //! | `worker/` | shards of many machines |
-//! | `job` | a delivery from the inputs to the summary, and the dry run instead |
+//! | `job` | a delivery from its source, inputs or a table, to the summary; and the dry run instead |
 //! | `progress/` | the bar, lines and JSON of a running delivery, and its summary |
 //! | `keeping/` | the entries in delivery, and what is kept of them: journal, dead letters, bad lines; the items of two tables that are compared |
 //! | `sink/` | a destination of each service, and the delivery to it by the library |

@@ -63,7 +63,6 @@ impl Stop {
     }
 
     /// A stop that follows this one, and can be triggered alone.
-    #[cfg(feature = "distributed")]
     pub(crate) fn child(&self) -> Self {
         Self {
             token: self.token.child_token(),

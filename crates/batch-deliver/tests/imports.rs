@@ -87,7 +87,7 @@ fn no_folder_imports_itself_by_way_of_others() {
 fn the_imports_are_found() {
     let modules = modules();
     for (module, import) in [
-        ("crate::commands::load", "crate::arguments::ToLoad"),
+        ("crate::commands::load", "crate::arguments::LoadArguments"),
         ("crate::arguments", "clap::Parser"),
         ("crate::sink::table", "aws_batch_delivery::targets::dynamo::DynamoTable"),
         ("crate::source::turns", "crate::source::record::Format"),

@@ -11,7 +11,7 @@ use super::tables::Tables;
 use super::value::{size_of_item, unexpected};
 use super::wording::{Wording, invalid_member};
 use crate::calls::Call;
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::wire::Refusal;
 
 /// Actions in one transaction at most.
@@ -28,7 +28,7 @@ const KINDS: [(&str, Kind); 4] = [
 ];
 
 /// An action of a transaction.
-pub(super) struct Action {
+pub(super) struct TransactionAction {
     /// The place of its table among the participants.
     pub(super) table: usize,
     pub(super) change: Change,
@@ -81,7 +81,7 @@ impl Requests {
     }
 
     /// Counts the call at each of the tables.
-    pub(super) fn participants(&self, answered: &Answered) -> Vec<Participant> {
+    pub(super) fn participants(&self, answered: &AnswerReceipt) -> Vec<Participant> {
         let participant = |(name, table): &(String, Table)| Participant {
             name: name.clone(),
             table: table.clone(),
@@ -91,7 +91,7 @@ impl Requests {
     }
 
     /// Checks all actions: one that is invalid whatever its table is causes the transaction to be refused.
-    pub(super) fn check(self) -> Result<Vec<Action>, Refusal> {
+    pub(super) fn check(self) -> Result<Vec<TransactionAction>, Refusal> {
         let mut actions = Vec::with_capacity(self.requests.len());
         let mut targets = HashSet::new();
         let mut bytes = 0;
@@ -112,7 +112,7 @@ impl Requests {
                 ));
             }
             bytes += size(&change);
-            actions.push(Action {
+            actions.push(TransactionAction {
                 table: place,
                 change,
                 problem,

@@ -2,25 +2,25 @@
 
 use serde_json::{Map, Value, json};
 
-use super::consumed::Consumed;
+use super::consumed::ConsumedUnits;
 use super::items::Write;
 use super::key::KeyType;
-use super::request::{Part, check, find, find_keys, requests};
+use super::request::{TablePart, check, find, find_keys, requests};
 use super::table::Table;
 use super::tables::Tables;
 use super::throttling::{throttled, throttled_by_fault};
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// The writes of a call to one table, and the call as the table counts it.
-type PartialCall = (Part<Vec<Write>>, Call);
+type PartialCall = (TablePart<Vec<Write>>, Call);
 
 /// Of a call without requests. Some regions have another wording.
 const NO_REQUESTS: &str = "The requestItems parameter is required for BatchWriteItem";
 
-pub(super) fn write(tables: &Tables, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn write(tables: &Tables, mut body: Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let requests = requests(&mut body, NO_REQUESTS)?;
     let found = find(tables, &requests);
     let calls: Vec<Call> = found.iter().flatten().map(|table| table.call(answered)).collect();
@@ -40,18 +40,18 @@ pub(super) fn write(tables: &Tables, mut body: Value, answered: &Answered) -> Re
     }
 }
 
-fn parts(lists: Vec<(String, Vec<Write>)>, tables: Vec<Table>) -> Result<Vec<Part<Vec<Write>>>, Refusal> {
+fn parts(lists: Vec<(String, Vec<Write>)>, tables: Vec<Table>) -> Result<Vec<TablePart<Vec<Write>>>, Refusal> {
     let with_tables = lists.into_iter().zip(tables);
     let parts = with_tables.map(|((name, mut entries), table)| {
         find_keys(&table, &mut entries)?;
-        Ok(Part { name, table, entries })
+        Ok(TablePart { name, table, entries })
     });
     parts.collect()
 }
 
 /// The answer of a fault. The writes may be applied even so.
-fn answer_with_fault(fault: InjectedFault, parts: &[PartialCall]) -> Result<Outcome, Refusal> {
-    for (Part { table, entries, .. }, call) in parts {
+fn answer_with_fault(fault: InjectedFault, parts: &[PartialCall]) -> Result<OperationOutcome, Refusal> {
+    for (TablePart { table, entries, .. }, call) in parts {
         let skipped = if fault.replaces_answer() == Some(true) {
             table.apply(entries, call, |verdict| verdict.acknowledgement().without_answer());
             0
@@ -62,12 +62,12 @@ fn answer_with_fault(fault: InjectedFault, parts: &[PartialCall]) -> Result<Outc
         table.with_gate(|gate| gate.count_failed_call(&fault, skipped));
     }
     match parts.first() {
-        Some((Part { table, .. }, _)) if fault.is_throttle() => Err(throttled_by_fault(table, &fault)),
-        _ => Ok(Outcome::Fault(fault)),
+        Some((TablePart { table, .. }, _)) if fault.is_throttle() => Err(throttled_by_fault(table, &fault)),
+        _ => Ok(OperationOutcome::Fault(fault)),
     }
 }
 
-fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
+fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<OperationOutcome, Refusal> {
     let requested = body["ReturnConsumedCapacity"].as_str();
     let mut consumed = Vec::new();
     let mut decided = Vec::with_capacity(parts.len());
@@ -75,7 +75,7 @@ fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
         let (verdicts, demands) = part.table.apply(&part.entries, &call, Verdict::acknowledgement);
         let applied = demands.iter().zip(&verdicts);
         let applied = applied.filter(|(_, verdict)| verdict.is_applied());
-        let used = Consumed::of(&part.table, applied.map(|(demand, _)| demand));
+        let used = ConsumedUnits::of(&part.table, applied.map(|(demand, _)| demand));
         consumed.push(used.to_json(&part.name, &part.table, requested == Some("INDEXES")));
         decided.push((part, call, verdicts));
     }
@@ -116,7 +116,7 @@ fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<Outcome, Refusal> {
     if let Some("TOTAL" | "INDEXES") = requested {
         answer["ConsumedCapacity"] = Value::Array(consumed);
     }
-    Ok(Outcome::Success(answer))
+    Ok(OperationOutcome::Success(answer))
 }
 
 /// A put with a key that no request has named.

@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use super::{API, KeyType, Table, TableOptions, Tables, Tokens, operate};
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
-use crate::wire::Outcome;
+use crate::wire::OperationOutcome;
 
 const NO_MATCH: &str = "The provided key element does not match the schema";
 const INVALID: &str = "One or more parameter values were invalid: ";
@@ -35,8 +35,14 @@ fn tables() -> Tables {
 /// The message with which a call is refused as invalid.
 #[track_caller]
 fn refusal(operation: &str, body: Value) -> String {
-    match operate(&tables(), &Tokens::default(), operation, body, &Answered::default()) {
-        Outcome::Refused(refusal) => {
+    match operate(
+        &tables(),
+        &Tokens::default(),
+        operation,
+        body,
+        &AnswerReceipt::default(),
+    ) {
+        OperationOutcome::Refused(refusal) => {
             let error: Value = serde_json::from_slice(&API.error(&refusal, "")).unwrap();
             assert_eq!(
                 error["__type"], "com.amazon.coral.validate#ValidationException",

@@ -16,12 +16,12 @@ pub(super) fn read_units(bytes: usize, is_consistent: bool) -> f64 {
 }
 
 /// Write units that a call has consumed of a table and of its indexes.
-pub(super) struct Consumed {
+pub(super) struct ConsumedUnits {
     table: f64,
     indexes: Vec<f64>,
 }
 
-impl Consumed {
+impl ConsumedUnits {
     pub(super) fn of<'a>(table: &Table, demands: impl Iterator<Item = &'a Demand>) -> Self {
         let mut consumed = Self {
             table: 0.0,

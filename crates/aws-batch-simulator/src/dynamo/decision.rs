@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::change::{Change, Kind};
-use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::evaluation::{Evaluation, EvaluationFailure, Setting, delete, put};
 use super::expressions;
 use super::items::{Write, units_of};
 use super::key::Schema;
 use super::stored::stored;
-use super::table::{State, Table};
+use super::table::{Table, TableState};
 use super::value::size_of_item;
 use crate::admission::Demand;
 use crate::calls::{Call, Cost, Verdict};
@@ -20,7 +20,7 @@ use crate::wire::Refusal;
 const TRANSACTION_FACTOR: f64 = 2.0;
 
 /// A change that is evaluated, but not yet decided on.
-pub(super) struct Prepared {
+pub(super) struct PreparedChange {
     pub(super) evaluation: Evaluation,
     pub(super) cost: Cost,
     /// The item before the change, as text.
@@ -30,12 +30,12 @@ pub(super) struct Prepared {
 }
 
 /// A change that the table has decided on.
-pub(super) struct Decided {
+pub(super) struct DecidedChange {
     pub(super) verdict: Verdict,
-    pub(super) prepared: Prepared,
+    pub(super) prepared: PreparedChange,
 }
 
-impl Prepared {
+impl PreparedChange {
     /// The item before the change.
     pub(super) fn item_before(&self) -> Option<Value> {
         self.old.as_deref().and_then(|item| serde_json::from_str(item).ok())
@@ -66,12 +66,12 @@ impl Table {
         change: &Change,
         call: &Call,
         acknowledgement: impl Fn(&Verdict) -> Acknowledgement,
-    ) -> Result<Decided, Refusal> {
+    ) -> Result<DecidedChange, Refusal> {
         // Outside of the lock, because the user's predicate may use this handle.
         let is_hot = self.is_hot(change.entry());
         let mut state = self.state();
         let prepared = state.prepare(self, change, is_hot, Setting::Alone);
-        let prepared = prepared.map_err(Failure::into_refusal)?;
+        let prepared = prepared.map_err(EvaluationFailure::into_refusal)?;
         let costs = std::slice::from_ref(&prepared.cost);
         let drawn = state.gate.draw_faults(call, 1).pop();
         let throttle = state.gate.throttles(call.info.at, costs).pop().flatten();
@@ -85,7 +85,7 @@ impl Table {
             state.apply(self, &prepared);
         }
         state.record_change(call, change, acknowledgement(&verdict));
-        Ok(Decided { verdict, prepared })
+        Ok(DecidedChange { verdict, prepared })
     }
 
     /// Records a change that is not applied in the journal.
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-impl State {
+impl TableState {
     /// Evaluates a change, and finds what it costs.
     pub(super) fn prepare(
         &mut self,
@@ -102,12 +102,12 @@ impl State {
         change: &Change,
         is_hot: bool,
         setting: Setting,
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<PreparedChange, EvaluationFailure> {
         let old = self.items.text(&change.key);
         let text = old.map(|(text, _)| text);
         let evaluation = evaluate(table.schema(), change, text, setting)?;
         if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == Kind::Update) {
-            check_updated(table, &write.entry).map_err(Failure::Item)?;
+            check_updated(table, &write.entry).map_err(EvaluationFailure::Item)?;
         }
         let old_size = old.map_or(0, |(_, size)| size);
         let size = old_size.max(evaluation.write.as_ref().map_or(0, |write| write.size));
@@ -121,7 +121,7 @@ impl State {
         if setting == Setting::Transaction {
             demand.units *= TRANSACTION_FACTOR;
         }
-        Ok(Prepared {
+        Ok(PreparedChange {
             evaluation,
             cost: Cost { demand, is_hot },
             old,
@@ -130,7 +130,7 @@ impl State {
     }
 
     /// Applies an accepted change.
-    pub(super) fn apply(&mut self, table: &Table, prepared: &Prepared) {
+    pub(super) fn apply(&mut self, table: &Table, prepared: &PreparedChange) {
         if let Some(write) = prepared.evaluation.write.as_ref().filter(|_| !table.counts_only()) {
             self.items.store(write);
         }
@@ -143,7 +143,12 @@ impl State {
 }
 
 /// Evaluates a change of the item with this text, or of one that does not exist.
-fn evaluate(schema: &Schema, change: &Change, old: Option<&str>, setting: Setting) -> Result<Evaluation, Failure> {
+fn evaluate(
+    schema: &Schema,
+    change: &Change,
+    old: Option<&str>,
+    setting: Setting,
+) -> Result<Evaluation, EvaluationFailure> {
     if change.has_expressions() {
         return expressions::evaluate(schema, change, old, setting);
     }

@@ -19,14 +19,14 @@ pub(super) struct Evaluation {
 
 /// Why a change cannot be evaluated.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum EvaluationFailure {
     /// The request is wrong, whatever the item is: a transaction is refused as a whole.
     Request(Refusal),
     /// It is wrong for this item: the reason for which a transaction is canceled.
     Item(Refusal),
 }
 
-impl Failure {
+impl EvaluationFailure {
     pub(super) fn into_refusal(self) -> Refusal {
         match self {
             Self::Request(refusal) | Self::Item(refusal) => refusal,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::change::{CAPACITY, one_of, problem_of_enum};
 use super::consumed::read_units;
 use super::expressions::Selection;
-use super::request::{Part, find, requests};
+use super::request::{TablePart, find, requests};
 use super::table::Table;
 use super::tables::Tables;
 use super::throttling::throttled_read;
@@ -17,8 +17,8 @@ use crate::admission::{Demand, Throttle, ThroughputLimit};
 use crate::calls::{Call, Cost, Statistics, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{Faults, InjectedFault};
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Keys in one call at most.
 const MOST_KEYS: usize = 100;
@@ -77,7 +77,7 @@ struct Keys {
 const NO_REQUESTS: &str = "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have \
                            length greater than or equal to 1";
 
-pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn get(tables: &Tables, body: &mut Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let requests = requests(body, NO_REQUESTS)?;
     let found = find(tables, &requests);
     let all = || found.iter().flatten();
@@ -93,14 +93,14 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Res
         }
         return match parts.first() {
             Some(part) if fault.is_throttle() => Err(exceeded(&part.table)),
-            _ => Ok(Outcome::Fault(fault.clone())),
+            _ => Ok(OperationOutcome::Fault(fault.clone())),
         };
     }
     let capacity = body["ReturnConsumedCapacity"].as_str();
     let (mut responses, mut unprocessed, mut units_of_tables) = (Map::new(), Map::new(), Vec::new());
     let (mut bytes, mut processed) = (0, 0);
     for (part, call) in parts.into_iter().zip(&calls) {
-        let Part {
+        let TablePart {
             name,
             table,
             entries: keys,
@@ -145,7 +145,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &Answered) -> Res
     if let Some("TOTAL" | "INDEXES") = capacity {
         answer["ConsumedCapacity"] = Value::Array(units_of_tables);
     }
-    Ok(Outcome::Success(answer))
+    Ok(OperationOutcome::Success(answer))
 }
 
 /// The answer when nothing of a call was read.
@@ -212,7 +212,7 @@ fn keys(mut request: Value) -> Result<Keys, Refusal> {
 }
 
 /// The same with their tables, which they must fit.
-fn parts(lists: Vec<(String, Keys)>, tables: Vec<Table>) -> Result<Vec<Part<Keys>>, Refusal> {
+fn parts(lists: Vec<(String, Keys)>, tables: Vec<Table>) -> Result<Vec<TablePart<Keys>>, Refusal> {
     let with_tables = lists.into_iter().zip(tables);
     let parts = with_tables.map(|((name, entries), table)| {
         let mut distinct = HashSet::with_capacity(entries.of_items.len());
@@ -223,7 +223,7 @@ fn parts(lists: Vec<(String, Keys)>, tables: Vec<Table>) -> Result<Vec<Part<Keys
                 return Err(Refusal::validation("Provided list of item keys contains duplicates"));
             }
         }
-        Ok(Part { name, table, entries })
+        Ok(TablePart { name, table, entries })
     });
     parts.collect()
 }

@@ -39,13 +39,13 @@ impl Write {
 /// while others are written or deleted.
 #[derive(Default)]
 pub(super) struct Items {
-    stored: BTreeMap<Rank, Stored>,
+    stored: BTreeMap<Rank, StoredItem>,
     /// Of all items together.
     bytes: usize,
 }
 
 /// Text takes a tenth of the memory that the parsed item takes.
-struct Stored {
+struct StoredItem {
     json: Box<str>,
     size: usize,
 }
@@ -60,7 +60,7 @@ impl Items {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Value> {
-        self.stored.get(&Rank::of(key)).map(Stored::parse)
+        self.stored.get(&Rank::of(key)).map(StoredItem::parse)
     }
 
     /// The item with this key as text, and its size.
@@ -77,7 +77,7 @@ impl Items {
     }
 
     pub(super) fn all(&self) -> Vec<Value> {
-        self.stored.values().map(Stored::parse).collect()
+        self.stored.values().map(StoredItem::parse).collect()
     }
 
     /// The items behind this key, of those whose partition keys have these hashes, with their sizes: forward or backward.
@@ -115,7 +115,7 @@ impl Items {
 
     pub(super) fn store(&mut self, write: &Write) {
         let old = if write.is_put {
-            let stored = Stored {
+            let stored = StoredItem {
                 json: stored(&write.entry).to_string().into(),
                 size: write.size,
             };
@@ -127,7 +127,7 @@ impl Items {
     }
 }
 
-impl Stored {
+impl StoredItem {
     fn parse(&self) -> Value {
         serde_json::from_str(&self.json).unwrap_or(Value::Object(Map::new()))
     }

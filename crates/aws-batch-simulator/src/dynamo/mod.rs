@@ -42,8 +42,8 @@ pub use self::options::TableOptions;
 pub use self::table::Table;
 use self::tables::Tables;
 pub(crate) use self::tokens::Tokens;
-use crate::journal::Answered;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Json10,
@@ -58,8 +58,8 @@ pub(crate) fn operate(
     tokens: &Tokens,
     operation: &str,
     mut body: Value,
-    answered: &Answered,
-) -> Outcome {
+    answered: &AnswerReceipt,
+) -> OperationOutcome {
     match operation {
         "BatchGetItem" => get::get(tables, &mut body, answered).into(),
         "BatchWriteItem" => batch::write(tables, body, answered).into(),

@@ -4,24 +4,24 @@ use serde_json::{Map, Value};
 
 use super::expressions::{Condition, KeyCondition, Selection};
 use super::key::Schema;
-use super::reading::{Position, Returned, View, Wanted, charged, ended_by_fault};
+use super::reading::{PageRange, Position, ReturnOptions, View, charged, ended_by_fault};
 use super::tables::{Tables, not_found};
 use super::value::unexpected;
 use crate::admission::{Demand, Place};
 use crate::calls::Cost;
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// What a call asks for, whatever its table is.
-struct Asked {
-    returned: Returned,
+struct QueryRequest {
+    returned: ReturnOptions,
     selection: Selection,
     condition: Condition,
 }
 
 /// The same for its table.
-struct Requested {
-    returned: Returned,
+struct TableQuery {
+    returned: ReturnOptions,
     selection: Selection,
     condition: KeyCondition,
     /// The hash of the partition key.
@@ -29,7 +29,7 @@ struct Requested {
     after: Option<Position>,
 }
 
-pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn query(tables: &Tables, body: &Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let found = tables.maybe_of_request(body)?;
     let asked = asked(body);
     let Some(table) = found else {
@@ -44,14 +44,14 @@ pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Resul
     if let Some(ended) = ended_by_fault(&table, &call.fault) {
         return ended;
     }
-    let Requested {
+    let TableQuery {
         returned,
         selection,
         condition,
         hash,
         after,
     } = requested;
-    let wanted = Wanted {
+    let wanted = PageRange {
         hashes: hash..=hash,
         after,
         is_forward: body["ScanIndexForward"] != Value::Bool(false),
@@ -66,21 +66,21 @@ pub(super) fn query(tables: &Tables, body: &Value, answered: &Answered) -> Resul
     };
     let answer = view.answer(page, &selection, &returned, units);
     charged(&table, &call, cost)?;
-    Ok(Outcome::Success(answer))
+    Ok(OperationOutcome::Success(answer))
 }
 
-fn asked(body: &Value) -> Result<Asked, Refusal> {
-    let returned = Returned::of(body)?;
+fn asked(body: &Value) -> Result<QueryRequest, Refusal> {
+    let returned = ReturnOptions::of(body)?;
     let (selection, condition) = Selection::of_query(body)?;
-    Ok(Asked {
+    Ok(QueryRequest {
         returned,
         selection,
         condition,
     })
 }
 
-fn requested(view: &View<'_>, asked: Asked, body: &Value) -> Result<Requested, Refusal> {
-    let Asked {
+fn requested(view: &View<'_>, asked: QueryRequest, body: &Value) -> Result<TableQuery, Refusal> {
+    let QueryRequest {
         returned,
         selection,
         condition,
@@ -107,7 +107,7 @@ fn requested(view: &View<'_>, asked: Asked, body: &Value) -> Result<Requested, R
             ));
         }
     }
-    Ok(Requested {
+    Ok(TableQuery {
         returned,
         selection,
         condition,

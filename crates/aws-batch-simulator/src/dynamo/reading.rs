@@ -18,7 +18,7 @@ use super::wording::invalid_member;
 use crate::admission::{Throttle, ThroughputLimit};
 use crate::calls::{Call, Cost, Verdict};
 use crate::fault::InjectedFault;
-use crate::wire::{Outcome, Refusal};
+use crate::wire::{OperationOutcome, Refusal};
 
 /// A page ends after this many bytes: 1 MB.
 const LARGEST_PAGE: usize = 1_048_576;
@@ -38,7 +38,7 @@ pub(super) struct Position {
 }
 
 /// What a call returns, whatever it reads.
-pub(super) struct Returned {
+pub(super) struct ReturnOptions {
     /// Items at most, before the filter.
     most: usize,
     pub(super) is_consistent: bool,
@@ -47,7 +47,7 @@ pub(super) struct Returned {
 }
 
 /// Where a page begins, and which items it may have.
-pub(super) struct Wanted<'w> {
+pub(super) struct PageRange<'w> {
     /// The hashes of the partition keys.
     pub(super) hashes: RangeInclusive<u64>,
     pub(super) after: Option<Position>,
@@ -141,7 +141,7 @@ impl<'t> View<'t> {
     }
 
     /// A page of the items. In an index their order is found for each page anew.
-    pub(super) fn page(&self, wanted: &Wanted<'_>, returned: &Returned) -> Page {
+    pub(super) fn page(&self, wanted: &PageRange<'_>, returned: &ReturnOptions) -> Page {
         let state = self.table.state();
         let accepts = |item: &Value| item.as_object().is_some_and(|item| (wanted.accepts)(item));
         if self.index.is_none() {
@@ -170,7 +170,7 @@ impl<'t> View<'t> {
     }
 
     /// The answer with a page. `units` is what the page has consumed.
-    pub(super) fn answer(&self, page: Page, selection: &Selection, returned: &Returned, units: f64) -> Value {
+    pub(super) fn answer(&self, page: Page, selection: &Selection, returned: &ReturnOptions, units: f64) -> Value {
         let last = page
             .items
             .last()
@@ -239,7 +239,7 @@ impl Page {
     }
 }
 
-impl Returned {
+impl ReturnOptions {
     pub(super) fn of(body: &Value) -> Result<Self, Refusal> {
         let selections = [
             "SPECIFIC_ATTRIBUTES",
@@ -296,13 +296,13 @@ fn limit(body: &Value) -> Result<usize, Refusal> {
 }
 
 /// What a fault answers instead of the page, if it does.
-pub(super) fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<Outcome, Refusal>> {
+pub(super) fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<OperationOutcome, Refusal>> {
     fault.replaces_answer()?;
     table.reads().count_failed_call(fault, 1);
     Some(match fault {
         InjectedFault::AccountLimit => Err(throttled_read(table, of_table(ThroughputLimit::Account))),
         fault if fault.is_throttle() => Err(exceeded(table)),
-        fault => Ok(Outcome::Fault(fault.clone())),
+        fault => Ok(OperationOutcome::Fault(fault.clone())),
     })
 }
 

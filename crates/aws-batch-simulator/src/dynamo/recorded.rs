@@ -18,9 +18,9 @@ use serde_json::{Map, Value, json};
 use super::{API, KeyType, Table, TableOptions, Tables, Tokens, operate};
 use crate::admission::{OnDemand, Throughput};
 use crate::dynamo::IndexOptions;
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
-use crate::wire::Outcome;
+use crate::wire::OperationOutcome;
 
 /// The codes of the two errors of a condition.
 const INVALID: Option<&str> = Some("ValidationException");
@@ -58,9 +58,15 @@ impl Recorded {
 
     /// The answer to a call, or the code and the message of its error.
     fn call(&self, operation: &str, body: Value) -> Result<Value, (String, String)> {
-        match operate(&self.tables, &Tokens::default(), operation, body, &Answered::default()) {
-            Outcome::Success(answer) => Ok(answer),
-            Outcome::Refused(refusal) => {
+        match operate(
+            &self.tables,
+            &Tokens::default(),
+            operation,
+            body,
+            &AnswerReceipt::default(),
+        ) {
+            OperationOutcome::Success(answer) => Ok(answer),
+            OperationOutcome::Refused(refusal) => {
                 let error: Value = serde_json::from_slice(&API.error(&refusal, "")).unwrap();
                 let code = error["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
                 let message = error["message"]
@@ -69,7 +75,7 @@ impl Recorded {
                     .unwrap_or_default();
                 Err((code, message.to_owned()))
             }
-            Outcome::Fault(_) => panic!("no fault is set"),
+            OperationOutcome::Fault(_) => panic!("no fault is set"),
         }
     }
 

@@ -19,7 +19,7 @@ const MOST_WRITES: usize = 25;
 pub(super) const METRICS: [&str; 2] = ["SIZE", "NONE"];
 
 /// The entries of a call to one table.
-pub(super) struct Part<E> {
+pub(super) struct TablePart<E> {
     /// The table's name or ARN, as in the request.
     pub(super) name: String,
     pub(super) table: Table,

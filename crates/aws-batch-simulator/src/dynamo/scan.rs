@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use super::consumed::read_units;
 use super::expressions::Selection;
-use super::reading::{Position, Returned, View, Wanted, charged, ended_by_fault};
+use super::reading::{PageRange, Position, ReturnOptions, View, charged, ended_by_fault};
 use super::tables::{Tables, not_found};
 use super::value::unexpected;
 use super::wording::invalid_members;
 use crate::admission::{Demand, Place};
 use crate::calls::Cost;
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Segments of a scan at most.
 const MOST_SEGMENTS: i64 = 1_000_000;
 
 /// What a call asks for, whatever its table is.
-struct Asked {
-    returned: Returned,
+struct ScanRequest {
+    returned: ReturnOptions,
     selection: Selection,
     /// The hashes of the partition keys of the segment.
     hashes: RangeInclusive<u64>,
@@ -29,8 +29,8 @@ struct Asked {
 }
 
 /// The same for its table.
-struct Requested {
-    returned: Returned,
+struct TableScan {
+    returned: ReturnOptions,
     selection: Selection,
     /// The key after which the page begins.
     after: Option<Position>,
@@ -38,7 +38,7 @@ struct Requested {
     hashes: RangeInclusive<u64>,
 }
 
-pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn scan(tables: &Tables, body: &Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let found = tables.maybe_of_request(body)?;
     let asked = asked(body);
     let Some(table) = found else {
@@ -53,14 +53,14 @@ pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result
     if let Some(ended) = ended_by_fault(&table, &call.fault) {
         return ended;
     }
-    let Requested {
+    let TableScan {
         returned,
         selection,
         after,
         hashes,
     } = requested;
     let first_hash = after.as_ref().map_or(*hashes.start(), |after| after.own.hash);
-    let wanted = Wanted {
+    let wanted = PageRange {
         hashes: hashes.clone(),
         after,
         is_forward: true,
@@ -80,7 +80,7 @@ pub(super) fn scan(tables: &Tables, body: &Value, answered: &Answered) -> Result
     };
     let answer = view.answer(page, &selection, &returned, units);
     charged(&table, &call, cost)?;
-    Ok(Outcome::Success(answer))
+    Ok(OperationOutcome::Success(answer))
 }
 
 /// How many of the partitions, which divide the hashes evenly, have some of these.
@@ -91,11 +91,11 @@ fn partitions(all: usize, hashes: RangeInclusive<u64>) -> f64 {
     touched
 }
 
-fn asked(body: &Value) -> Result<Asked, Refusal> {
-    let returned = Returned::of(body)?;
+fn asked(body: &Value) -> Result<ScanRequest, Refusal> {
+    let returned = ReturnOptions::of(body)?;
     let selection = Selection::of_scan(body)?;
     let (hashes, segment) = segment(body)?;
-    Ok(Asked {
+    Ok(ScanRequest {
         returned,
         selection,
         hashes,
@@ -103,8 +103,8 @@ fn asked(body: &Value) -> Result<Asked, Refusal> {
     })
 }
 
-fn requested(view: &View<'_>, asked: Asked, body: &Value) -> Result<Requested, Refusal> {
-    let Asked {
+fn requested(view: &View<'_>, asked: ScanRequest, body: &Value) -> Result<TableScan, Refusal> {
+    let ScanRequest {
         returned,
         selection,
         hashes,
@@ -117,7 +117,7 @@ fn requested(view: &View<'_>, asked: Asked, body: &Value) -> Result<Requested, R
              Segment. {segment}"
         )));
     }
-    Ok(Requested {
+    Ok(TableScan {
         returned,
         selection,
         after,

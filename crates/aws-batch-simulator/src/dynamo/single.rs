@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::change::{CAPACITY, Change, Kind, problem_of_enum};
-use super::consumed::Consumed;
-use super::decision::Decided;
+use super::consumed::ConsumedUnits;
+use super::decision::DecidedChange;
 use super::expressions;
 use super::request::METRICS;
 use super::table::Table;
@@ -12,18 +12,23 @@ use super::tables::{Tables, not_found};
 use super::throttling::{throttled, throttled_by_fault};
 use super::wording::{Wording, invalid_member, invalid_members};
 use crate::calls::{CONFLICT, Call, INTERNAL_ERROR, Verdict};
-use crate::journal::{Acknowledgement, Answered};
-use crate::wire::{Outcome, Refusal};
+use crate::journal::{Acknowledgement, AnswerReceipt};
+use crate::wire::{OperationOutcome, Refusal};
 
 /// What a call asks for besides its change.
-struct Requested<'a> {
+struct CallOptions<'a> {
     /// The table's name or ARN, as in the request.
     name: &'a str,
     values: Option<&'a str>,
     capacity: Option<&'a str>,
 }
 
-pub(super) fn write(tables: &Tables, kind: Kind, body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn write(
+    tables: &Tables,
+    kind: Kind,
+    body: Value,
+    answered: &AnswerReceipt,
+) -> Result<OperationOutcome, Refusal> {
     let found = tables.maybe_of_request(&body)?;
     let call = found
         .as_ref()
@@ -68,7 +73,7 @@ pub(super) fn poisoned() -> Refusal {
     Refusal::validation("One or more parameter values were invalid: the simulator is set to refuse this item")
 }
 
-fn requested(kind: Kind, body: &Value) -> Result<Requested<'_>, Refusal> {
+fn requested(kind: Kind, body: &Value) -> Result<CallOptions<'_>, Refusal> {
     // The service names neither the member nor its value, and one of the allowed values wrongly.
     let of_values = problem_of_enum(body, "ReturnValues", "returnValues", &VALUES)?.map(|_| {
         "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
@@ -99,7 +104,7 @@ fn requested(kind: Kind, body: &Value) -> Result<Requested<'_>, Refusal> {
     if kind != Kind::Update && !matches!(values, None | Some("NONE" | "ALL_OLD")) {
         return Err(invalid_member("ReturnValues can only be ALL_OLD or NONE"));
     }
-    Ok(Requested {
+    Ok(CallOptions {
         name: body["TableName"].as_str().unwrap_or_default(),
         values,
         capacity: body["ReturnConsumedCapacity"].as_str(),
@@ -137,7 +142,12 @@ pub(super) fn internal_error() -> Refusal {
 }
 
 /// The answer of a fault. The change may be applied even so.
-fn answer_with_fault(table: &Table, change: &Change, call: &Call, is_applied: bool) -> Result<Outcome, Refusal> {
+fn answer_with_fault(
+    table: &Table,
+    change: &Change,
+    call: &Call,
+    is_applied: bool,
+) -> Result<OperationOutcome, Refusal> {
     let fault = call.fault.clone();
     let decided = is_applied.then(|| table.decide(change, call, |verdict| verdict.acknowledgement().without_answer()));
     let skipped = if let Some(Ok(_)) = decided {
@@ -150,11 +160,16 @@ fn answer_with_fault(table: &Table, change: &Change, call: &Call, is_applied: bo
     if fault.is_throttle() {
         return Err(throttled_by_fault(table, &fault));
     }
-    Ok(Outcome::Fault(fault))
+    Ok(OperationOutcome::Fault(fault))
 }
 
-fn answer(table: &Table, change: &Change, decided: &Decided, requested: &Requested<'_>) -> Result<Outcome, Refusal> {
-    let Decided { verdict, prepared } = decided;
+fn answer(
+    table: &Table,
+    change: &Change,
+    decided: &DecidedChange,
+    requested: &CallOptions<'_>,
+) -> Result<OperationOutcome, Refusal> {
+    let DecidedChange { verdict, prepared } = decided;
     match verdict {
         Verdict::Throttled(throttle) => {
             table.with_gate(|gate| gate.statistics.throttled_calls += 1);
@@ -186,9 +201,9 @@ fn answer(table: &Table, change: &Change, decided: &Decided, requested: &Request
     };
     answer.extend(attributes.map(|attributes| ("Attributes".to_owned(), attributes)));
     if let Some("TOTAL" | "INDEXES") = requested.capacity {
-        let used = Consumed::of(table, std::iter::once(&prepared.cost.demand));
+        let used = ConsumedUnits::of(table, std::iter::once(&prepared.cost.demand));
         let json = used.to_json(requested.name, table, requested.capacity == Some("INDEXES"));
         answer.insert("ConsumedCapacity".to_owned(), json);
     }
-    Ok(Outcome::Success(Value::Object(answer)))
+    Ok(OperationOutcome::Success(Value::Object(answer)))
 }

@@ -16,7 +16,7 @@ use crate::capacity::Capacity;
 use crate::fault::{InjectedFault, Predicate};
 use crate::gate::Gate;
 use crate::handles::{handle, handle_capacity};
-use crate::journal::{Acknowledgement, Action, Answered};
+use crate::journal::{Acknowledgement, Action, AnswerReceipt};
 use crate::registry::{ACCOUNT, REGION, lock};
 
 /// A table of the simulator. Clones are handles to the same table.
@@ -32,7 +32,7 @@ struct Inner {
     schema: Schema,
     indexes: Vec<Index>,
     counts_only: bool,
-    state: Mutex<State>,
+    state: Mutex<TableState>,
     /// The capacity and the faults of batch reads and scans.
     reads: Mutex<Gate>,
     poison: Predicate,
@@ -40,7 +40,7 @@ struct Inner {
     hot_reads: Predicate,
 }
 
-pub(super) struct State {
+pub(super) struct TableState {
     pub(super) gate: Gate,
     pub(super) items: Items,
 }
@@ -129,7 +129,7 @@ impl Table {
             control = control.with_index(throughput, now);
             indexes.push(Index { name, schema });
         }
-        let state = State {
+        let state = TableState {
             gate: Gate::new(control, seed),
             items: Items::default(),
         };
@@ -221,7 +221,7 @@ impl Table {
     }
 
     /// Counts a call and returns its fault. No answer can omit a write.
-    pub(super) fn call(&self, answered: &Answered) -> Call {
+    pub(super) fn call(&self, answered: &AnswerReceipt) -> Call {
         let mut call = self.with_gate(|gate| gate.call(answered));
         if let InjectedFault::Omitted { .. } = call.fault {
             call.fault = InjectedFault::None;
@@ -274,12 +274,12 @@ impl Table {
         self.state().items.bytes()
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, TableState> {
         lock(&self.inner.state)
     }
 }
 
-impl State {
+impl TableState {
     /// What a write needs of the table and of its indexes.
     pub(super) fn demand(&self, table: &Table, write: &Write) -> Demand {
         let key = write.entry.as_object();

@@ -20,17 +20,17 @@ const LONGEST: usize = 36;
 
 /// The tokens of all transactions that have succeeded in the last ten minutes.
 #[derive(Default)]
-pub(crate) struct Tokens(Mutex<Completed>);
+pub(crate) struct Tokens(Mutex<CompletedTransactions>);
 
 /// Transactions that have succeeded, by their tokens.
 #[derive(Default)]
-pub(super) struct Completed {
-    by_token: HashMap<String, Transaction>,
+pub(super) struct CompletedTransactions {
+    by_token: HashMap<String, CompletedTransaction>,
     /// In the order of time.
     ends: VecDeque<(Instant, String)>,
 }
 
-struct Transaction {
+struct CompletedTransaction {
     request: Fingerprint,
     /// The bytes that each of its actions was charged for.
     sizes: Arc<[usize]>,
@@ -51,12 +51,12 @@ impl Fingerprint {
 
 impl Tokens {
     /// Keeps other transactions with a token waiting, so that of two with the same token only one is performed.
-    pub(super) fn completed(&self) -> MutexGuard<'_, Completed> {
+    pub(super) fn completed(&self) -> MutexGuard<'_, CompletedTransactions> {
         lock(&self.0)
     }
 }
 
-impl Completed {
+impl CompletedTransactions {
     /// The bytes of each action of the transaction that has succeeded with this token. Fails if it was another one.
     pub(super) fn find(
         &mut self,
@@ -81,7 +81,7 @@ impl Completed {
     /// The transaction with this token has succeeded.
     pub(super) fn add(&mut self, token: String, request: Fingerprint, sizes: Arc<[usize]>, now: Instant) {
         self.ends.push_back((now + VALID, token.clone()));
-        self.by_token.insert(token, Transaction { request, sizes });
+        self.by_token.insert(token, CompletedTransaction { request, sizes });
     }
 }
 

@@ -6,15 +6,15 @@ use std::sync::{Arc, MutexGuard};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::actions::{Action, Participant, Requests};
+use super::actions::{Participant, Requests, TransactionAction};
 use super::cancellation::{VALIDATION_ERROR, canceled, no_reason, reason};
 use super::change::{CAPACITY, problem_of_enum};
-use super::consumed::{Consumed, reread};
-use super::decision::Prepared;
-use super::evaluation::{Failure, Setting};
+use super::consumed::{ConsumedUnits, reread};
+use super::decision::PreparedChange;
+use super::evaluation::{EvaluationFailure, Setting};
 use super::request::METRICS;
 use super::single::internal_error;
-use super::table::State;
+use super::table::TableState;
 use super::tables::Tables;
 use super::throttling::throttled_by_fault;
 use super::tokens::{Fingerprint, Tokens, token};
@@ -22,30 +22,30 @@ use super::wording::invalid_members;
 use crate::admission::{Demand, Place};
 use crate::calls::{Cost, Verdict};
 use crate::fault::InjectedFault;
-use crate::journal::{Acknowledgement, Answered};
-use crate::wire::{Outcome, Refusal};
+use crate::journal::{Acknowledgement, AnswerReceipt};
+use crate::wire::{OperationOutcome, Refusal};
 
 /// The actions of a call, with the tables that take part.
 struct Transaction {
-    actions: Vec<Action>,
+    actions: Vec<TransactionAction>,
     participants: Vec<Participant>,
 }
 
 /// An action that is evaluated, or why it cannot be.
-type Evaluated = Result<Prepared, Refusal>;
+type EvaluatedAction = Result<PreparedChange, Refusal>;
 
 /// What has become of the actions, in their order.
-struct Performed {
+struct TransactionResult {
     verdicts: Vec<Verdict>,
-    evaluated: Vec<Evaluated>,
+    evaluated: Vec<EvaluatedAction>,
 }
 
 pub(super) fn write(
     tables: &Tables,
     tokens: &Tokens,
     mut body: Value,
-    answered: &Answered,
-) -> Result<Outcome, Refusal> {
+    answered: &AnswerReceipt,
+) -> Result<OperationOutcome, Refusal> {
     let token = token(&body)?.map(|token| (token.to_owned(), Fingerprint::of(&body["TransactItems"])));
     let problems = [
         problem_of_enum(&body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
@@ -116,22 +116,22 @@ impl Transaction {
     }
 
     /// Applies all actions or none, under the locks of all tables. Fails if the request is wrong.
-    fn perform(&self, is_lost: bool) -> Result<Performed, Refusal> {
+    fn perform(&self, is_lost: bool) -> Result<TransactionResult, Refusal> {
         // Outside of the locks, because the user's predicate may use the handles.
-        let is_hot = |action: &Action| self.participants[action.table].table.is_hot(action.change.entry());
+        let is_hot = |action: &TransactionAction| self.participants[action.table].table.is_hot(action.change.entry());
         let hot: Vec<bool> = self.actions.iter().map(is_hot).collect();
         let states = self.participants.iter().map(|participant| participant.table.state());
-        let mut states: Vec<MutexGuard<'_, State>> = states.collect();
+        let mut states: Vec<MutexGuard<'_, TableState>> = states.collect();
 
-        let mut evaluated: Vec<Evaluated> = Vec::with_capacity(self.actions.len());
+        let mut evaluated: Vec<EvaluatedAction> = Vec::with_capacity(self.actions.len());
         for (action, is_hot) in self.actions.iter().zip(hot) {
             let table = &self.participants[action.table].table;
             // A wrong expression is found even if the key does not fit the table.
             let prepared = states[action.table].prepare(table, &action.change, is_hot, Setting::Transaction);
             evaluated.push(match (prepared, &action.problem) {
-                (Err(Failure::Request(refusal)), _) => return Err(refusal),
+                (Err(EvaluationFailure::Request(refusal)), _) => return Err(refusal),
                 (_, Some(problem)) => Err(problem.clone()),
-                (Err(Failure::Item(problem)), None) => Err(problem),
+                (Err(EvaluationFailure::Item(problem)), None) => Err(problem),
                 (Ok(prepared), None) => Ok(prepared),
             });
         }
@@ -168,11 +168,11 @@ impl Transaction {
                 state.record_change(&participant.call, change, acknowledgement(&verdict, is_lost));
             }
         }
-        Ok(Performed { verdicts, evaluated })
+        Ok(TransactionResult { verdicts, evaluated })
     }
 
     /// The answer of a fault. The actions may have been applied even so.
-    fn answer_with_fault(&self, fault: InjectedFault, is_performed: bool) -> Result<Outcome, Refusal> {
+    fn answer_with_fault(&self, fault: InjectedFault, is_performed: bool) -> Result<OperationOutcome, Refusal> {
         for (number, participant) in self.participants.iter().enumerate() {
             let places = if is_performed { Vec::new() } else { self.places(number) };
             for place in &places {
@@ -187,12 +187,12 @@ impl Transaction {
         }
         match self.participants.first() {
             Some(participant) if fault.is_throttle() => Err(throttled_by_fault(&participant.table, &fault)),
-            _ => Ok(Outcome::Fault(fault)),
+            _ => Ok(OperationOutcome::Fault(fault)),
         }
     }
 
     /// The answer to a transaction that has succeeded before, with items of these sizes. It has read them.
-    fn repeated(&self, sizes: &[usize], capacity: Option<&str>) -> Outcome {
+    fn repeated(&self, sizes: &[usize], capacity: Option<&str>) -> OperationOutcome {
         let mut answer = json!({});
         if let Some("TOTAL" | "INDEXES") = capacity {
             let participants = self.participants.iter().enumerate();
@@ -205,15 +205,15 @@ impl Transaction {
             });
             answer["ConsumedCapacity"] = consumed.collect();
         }
-        Outcome::Success(answer)
+        OperationOutcome::Success(answer)
     }
 
     fn answer(
         &self,
-        performed: Result<Performed, Refusal>,
+        performed: Result<TransactionResult, Refusal>,
         fault: InjectedFault,
         capacity: Option<&str>,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<OperationOutcome, Refusal> {
         if fault.replaces_answer().is_some() {
             return self.answer_with_fault(fault, true);
         }
@@ -237,16 +237,16 @@ impl Transaction {
             let consumed = participants.map(|(number, Participant { name, table, .. })| {
                 let places = self.places(number).into_iter();
                 let prepared = places.filter_map(|place| performed.evaluated[place].as_ref().ok());
-                let used = Consumed::of(table, prepared.map(|prepared| &prepared.cost.demand));
+                let used = ConsumedUnits::of(table, prepared.map(|prepared| &prepared.cost.demand));
                 used.of_transaction(name, table, capacity == Some("INDEXES"))
             });
             answer["ConsumedCapacity"] = consumed.collect();
         }
-        Ok(Outcome::Success(answer))
+        Ok(OperationOutcome::Success(answer))
     }
 
-    fn reasons(&self, performed: &Performed) -> Vec<Value> {
-        let Performed { verdicts, evaluated } = performed;
+    fn reasons(&self, performed: &TransactionResult) -> Vec<Value> {
+        let TransactionResult { verdicts, evaluated } = performed;
         let first_invalid = evaluated.iter().position(Result::is_err).unwrap_or(usize::MAX);
         let decided = self.actions.iter().zip(verdicts).zip(evaluated).enumerate();
         let reason = decided.map(|(number, ((action, verdict), evaluated))| {
@@ -254,7 +254,7 @@ impl Transaction {
             if number > first_invalid {
                 return no_reason();
             }
-            let item = evaluated.as_ref().ok().and_then(Prepared::item_before);
+            let item = evaluated.as_ref().ok().and_then(PreparedChange::item_before);
             let item = item.filter(|_| action.change.returns_item_of_failure());
             let table = &self.participants[action.table].table;
             reason(table, verdict, evaluated.as_ref().err(), item)
@@ -263,7 +263,7 @@ impl Transaction {
     }
 }
 
-impl Performed {
+impl TransactionResult {
     fn is_applied(&self) -> bool {
         self.verdicts.iter().all(Verdict::is_applied)
     }
@@ -298,7 +298,7 @@ fn cancel(verdicts: &mut [Verdict]) {
 }
 
 /// What an action costs: nothing if it cannot be evaluated.
-fn cost(evaluated: &Evaluated) -> Cost {
+fn cost(evaluated: &EvaluatedAction) -> Cost {
     match evaluated {
         Ok(prepared) => prepared.cost.clone(),
         Err(_) => Cost {

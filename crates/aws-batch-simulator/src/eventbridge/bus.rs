@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::capacity::Capacity;
 use crate::handles::{capacity_option, counts_only_option, intake_handle};
-use crate::intake::{Entry, Intake, Kept, Shard};
+use crate::intake::{Entry, Intake, KeptEntry, Shard};
 use crate::registry::{ACCOUNT, REGION, Registry};
 
 /// The bus of events and requests that do not name one.
@@ -32,7 +32,7 @@ impl EventBusOptions {
 /// An event, as in its request.
 pub(super) struct Event(Value);
 
-impl Kept for Event {
+impl KeptEntry for Event {
     fn of(entry: &Entry, _: u64, _: Instant) -> Self {
         Self(entry.json.clone())
     }

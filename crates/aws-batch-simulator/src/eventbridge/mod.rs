@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use self::bus::{Buses, bus_name};
 pub use self::bus::{EventBus, EventBusOptions};
-use crate::journal::Answered;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Json11,
@@ -18,7 +18,7 @@ pub(crate) const API: Api = Api {
     throttled: put::throttled,
 };
 
-pub(crate) fn operate(buses: &Buses, operation: &str, body: Value, answered: &Answered) -> Outcome {
+pub(crate) fn operate(buses: &Buses, operation: &str, body: Value, answered: &AnswerReceipt) -> OperationOutcome {
     match operation {
         "PutEvents" => put::put(buses, body, answered),
         "DescribeEventBus" => describe(buses, &body).into(),

@@ -6,8 +6,8 @@ use super::bus::{Buses, EventBus, bus_name};
 use crate::calls::Call;
 use crate::fault::InjectedFault;
 use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_place, by_place, entries_of};
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Events in a call at most. From the API reference of `PutEvents`.
 const MOST_EVENTS: usize = 10;
@@ -20,13 +20,13 @@ const TIME: usize = 14;
 const THROTTLED: ErrorText = ("ThrottlingException", "Rate exceeded");
 
 /// The events of a call to one bus.
-struct Part {
+struct BusPart {
     bus: EventBus,
     places: Vec<usize>,
     call: Call,
 }
 
-pub(super) fn put(buses: &Buses, mut body: Value, answered: &Answered) -> Outcome {
+pub(super) fn put(buses: &Buses, mut body: Value, answered: &AnswerReceipt) -> OperationOutcome {
     let events = body.get_mut("Entries").map_or(Value::Null, Value::take);
     let parts = split(buses, &events, answered);
     let events = match check(events) {
@@ -49,7 +49,7 @@ pub(super) fn put(buses: &Buses, mut body: Value, answered: &Answered) -> Outcom
     let fault = parts.first().map_or(&InjectedFault::None, |part| &part.call.fault);
     let mut results: Vec<EntryResult> = events.iter().map(without_bus).collect();
     let mut rest = fault.clone();
-    for Part { bus, places, call } in &parts {
+    for BusPart { bus, places, call } in &parts {
         let of_bus: Vec<&Entry> = places.iter().map(|place| &events[*place]).collect();
         let good = of_bus.iter().filter(|event| event.failure.is_none()).count();
         let mut call = call.clone();
@@ -63,11 +63,11 @@ pub(super) fn put(buses: &Buses, mut body: Value, answered: &Answered) -> Outcom
         }
     }
     if fault.replaces_answer().is_some() {
-        return Outcome::Fault(fault.clone());
+        return OperationOutcome::Fault(fault.clone());
     }
     let accepted = |_: &Entry, number| json!({"EventId": format!("00000000-0000-4000-a000-{number:012x}")});
     let (entries, failed) = by_place(&events, results, fault, THROTTLED, accepted);
-    Outcome::Success(json!({"FailedEntryCount": failed, "Entries": entries}))
+    OperationOutcome::Success(json!({"FailedEntryCount": failed, "Entries": entries}))
 }
 
 /// The error of a call that is throttled as a whole.
@@ -84,8 +84,8 @@ fn without_bus(event: &Entry) -> EntryResult {
 }
 
 /// The existing buses that the events are for, in the order of the events. The fault of the call is that of the first bus.
-fn split(buses: &Buses, events: &Value, answered: &Answered) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn split(buses: &Buses, events: &Value, answered: &AnswerReceipt) -> Vec<BusPart> {
+    let mut parts: Vec<BusPart> = Vec::new();
     for (place, event) in events.as_array().into_iter().flatten().enumerate() {
         let name = bus_name(&event["EventBusName"]);
         if let Some(part) = parts.iter_mut().find(|part| part.bus.name() == name) {
@@ -96,7 +96,7 @@ fn split(buses: &Buses, events: &Value, answered: &Answered) -> Vec<Part> {
                 None => bus.intake().call(answered),
             };
             let places = vec![place];
-            parts.push(Part { bus, places, call });
+            parts.push(BusPart { bus, places, call });
         }
     }
     parts

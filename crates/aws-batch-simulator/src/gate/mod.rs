@@ -14,7 +14,7 @@ use crate::admission::{AdmissionControl, Provision};
 use crate::calls::{Call, Cost, HOT_RANGE, Statistics, Verdict};
 use crate::capacity::{Capacity, TokenBucket};
 use crate::fault::{Faults, InjectedFault};
-use crate::journal::{Answered, CallInfo, Journal};
+use crate::journal::{AnswerReceipt, CallInfo, Journal};
 
 pub(crate) struct Gate {
     control: AdmissionControl,
@@ -82,7 +82,7 @@ impl Gate {
     }
 
     /// Counts a call and draws its fault.
-    pub(crate) fn call(&mut self, answered: &Answered) -> Call {
+    pub(crate) fn call(&mut self, answered: &AnswerReceipt) -> Call {
         let (fault, is_scripted) = match self.script.pop_front() {
             Some(fault) => (fault, true),
             None => (self.faults.draw(&mut self.random), false),
@@ -95,7 +95,7 @@ impl Gate {
         self.count_call(call.fault.clone(), call.is_scripted, call.info.answered.clone())
     }
 
-    fn count_call(&mut self, fault: InjectedFault, is_scripted: bool, answered: Answered) -> Call {
+    fn count_call(&mut self, fault: InjectedFault, is_scripted: bool, answered: AnswerReceipt) -> Call {
         self.statistics.calls += 1;
         if let InjectedFault::Slow(delay) = fault {
             answered.delay_by(delay);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn decide(gate: &mut Gate, costs: &[Cost]) -> Vec<Verdict> {
-        let call = gate.call(&Answered::default());
+        let call = gate.call(&AnswerReceipt::default());
         gate.decide(&call, costs)
     }
 

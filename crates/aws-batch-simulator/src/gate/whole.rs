@@ -7,12 +7,12 @@ use super::Gate;
 use crate::admission::{Demand, Place, Throttle};
 use crate::calls::{Call, Cost, HOT_RANGE, Verdict};
 use crate::fault::InjectedFault;
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 
 impl Gate {
     /// Counts a call that is accepted as a whole, and returns its fault. Its answer has no lists that could lack, repeat or invent
     /// entries, and an empty answer is its success.
-    pub(crate) fn whole_call(&mut self, answered: &Answered) -> Call {
+    pub(crate) fn whole_call(&mut self, answered: &AnswerReceipt) -> Call {
         let mut call = self.call(answered);
         if let InjectedFault::Omitted { .. }
         | InjectedFault::Repeated(_)

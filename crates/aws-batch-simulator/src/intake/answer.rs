@@ -58,7 +58,7 @@ fn of_json(code: &str) -> &str {
 
 /// The answers to the entries by their ids.
 #[derive(Default)]
-pub(crate) struct ById {
+pub(crate) struct EntryAnswers {
     pub(crate) successful: Vec<Value>,
     pub(crate) failed: Vec<Value>,
 }
@@ -70,8 +70,8 @@ pub(crate) fn by_id(
     fault: &InjectedFault,
     throttled: ErrorText,
     accepted: impl Fn(&str, u64) -> Value,
-) -> ById {
-    let mut answer = ById::default();
+) -> EntryAnswers {
+    let mut answer = EntryAnswers::default();
     let failed = |id: &str, code: &str, sender_fault: bool, message: &str| json!({"Id": id, "Code": code, "SenderFault": sender_fault, "Message": message});
     for (entry, result) in entries.iter().zip(results) {
         let id = entry.json["Id"].as_str().unwrap_or_default();

@@ -21,18 +21,18 @@ use crate::calls::{Call, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{InjectedFault, Predicate};
 use crate::gate::Gate;
-use crate::journal::{Acknowledgement, Action, Answered};
+use crate::journal::{Acknowledgement, Action, AnswerReceipt};
 use crate::message::Deduplication;
 use crate::registry::lock;
-use crate::wire::{Outcome, Refusal};
+use crate::wire::{OperationOutcome, Refusal};
 
 /// The form in which an entry is kept.
-pub(crate) trait Kept {
+pub(crate) trait KeptEntry {
     fn of(entry: &Entry, number: u64, at: Instant) -> Self;
 }
 
 pub(crate) struct Intake<K> {
-    state: Mutex<State<K>>,
+    state: Mutex<IntakeState<K>>,
     /// Entries that always fail.
     pub(crate) poison: Predicate,
     /// Entries that are throttled, whatever the capacity.
@@ -40,7 +40,7 @@ pub(crate) struct Intake<K> {
     counts_only: bool,
 }
 
-pub(crate) struct State<K> {
+pub(crate) struct IntakeState<K> {
     pub(crate) gate: Gate,
     pub(crate) shards: Vec<Shard>,
     pub(crate) kept: Vec<K>,
@@ -48,12 +48,12 @@ pub(crate) struct State<K> {
     deduplication: Deduplication,
 }
 
-impl<K: Kept> Intake<K> {
+impl<K: KeptEntry> Intake<K> {
     pub(crate) fn new(shards: Vec<Shard>, counts_only: bool, seed: u64) -> Self {
         // The shards have the capacity; the gate has the faults, the counts and the journal.
         let control = AdmissionControl::new(Capacity::unlimited(), Instant::now(), seed);
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(IntakeState {
                 gate: Gate::new(control, seed),
                 shards,
                 kept: Vec::new(),
@@ -66,7 +66,7 @@ impl<K: Kept> Intake<K> {
         }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State<K>> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, IntakeState<K>> {
         lock(&self.state)
     }
 
@@ -78,7 +78,7 @@ impl<K: Kept> Intake<K> {
     }
 
     /// Counts a call and returns its fault.
-    pub(crate) fn call(&self, answered: &Answered) -> Call {
+    pub(crate) fn call(&self, answered: &AnswerReceipt) -> Call {
         self.state().gate.call(answered)
     }
 
@@ -91,8 +91,8 @@ impl<K: Kept> Intake<K> {
         call: &Call,
         entries: Result<Vec<Entry>, Refusal>,
         acknowledgement: impl Fn(&EntryResult) -> Acknowledgement,
-        answer: impl FnOnce(&[Entry], Vec<EntryResult>) -> Outcome,
-    ) -> Outcome {
+        answer: impl FnOnce(&[Entry], Vec<EntryResult>) -> OperationOutcome,
+    ) -> OperationOutcome {
         let entries = match entries {
             Ok(entries) => entries,
             Err(refusal) => {
@@ -102,7 +102,7 @@ impl<K: Kept> Intake<K> {
         };
         match self.admit(call, &entries, acknowledgement) {
             Ok(results) => answer(&entries, results),
-            Err(fault) => Outcome::Fault(fault),
+            Err(fault) => OperationOutcome::Fault(fault),
         }
     }
 
@@ -149,7 +149,7 @@ impl<K: Kept> Intake<K> {
         // Outside of the lock, because the user's predicate may use this handle.
         let throttled: Vec<bool> = good.iter().map(|entry| self.throttled.holds(&entry.json)).collect();
         let mut state = self.state();
-        let State { gate, shards, .. } = &mut *state;
+        let IntakeState { gate, shards, .. } = &mut *state;
         let verdicts = gate.decide_by(call, good.len(), |order, verdicts| {
             charge(shards, &good, &throttled, call.info.at, order, verdicts);
         });
@@ -175,7 +175,7 @@ impl<K: Kept> Intake<K> {
     }
 }
 
-impl<K: Kept> State<K> {
+impl<K: KeptEntry> IntakeState<K> {
     /// An entry that always fails has no verdict, because it does not reach the gate.
     fn accept(&mut self, entry: &Entry, verdict: Option<Verdict>, now: Instant, counts_only: bool) -> EntryResult {
         match verdict {

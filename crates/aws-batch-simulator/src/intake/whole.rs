@@ -11,9 +11,9 @@ use crate::calls::{Call, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{InjectedFault, Predicate};
 use crate::gate::Gate;
-use crate::journal::{Acknowledgement, Action, Answered};
+use crate::journal::{Acknowledgement, Action, AnswerReceipt};
 use crate::registry::lock;
-use crate::wire::{Outcome, Refusal};
+use crate::wire::{OperationOutcome, Refusal};
 
 /// How a call ends that does not break a rule of the service.
 pub(crate) enum Admission {
@@ -30,28 +30,33 @@ pub(crate) enum Admission {
 
 impl Admission {
     /// The result of the call, with the answer of an accepted one, and with the errors of the service by which it is throttled or fails.
-    pub(crate) fn outcome(self, answer: impl FnOnce() -> Value, throttled: Refusal, failed: Refusal) -> Outcome {
+    pub(crate) fn outcome(
+        self,
+        answer: impl FnOnce() -> Value,
+        throttled: Refusal,
+        failed: Refusal,
+    ) -> OperationOutcome {
         match self {
-            Self::Accepted => Outcome::Success(answer()),
-            Self::Throttled => Outcome::Refused(throttled),
+            Self::Accepted => OperationOutcome::Success(answer()),
+            Self::Throttled => OperationOutcome::Refused(throttled),
             Self::Failed {
                 is_sender_at_fault: true,
                 code,
-            } => Outcome::Refused(Refusal::new(code, "Simulated failure")),
-            Self::Failed { .. } => Outcome::Refused(failed),
-            Self::Fault(fault) => Outcome::Fault(fault),
+            } => OperationOutcome::Refused(Refusal::new(code, "Simulated failure")),
+            Self::Failed { .. } => OperationOutcome::Refused(failed),
+            Self::Fault(fault) => OperationOutcome::Fault(fault),
         }
     }
 }
 
 pub(crate) struct WholeIntake<K> {
-    state: Mutex<State<K>>,
+    state: Mutex<WholeState<K>>,
     /// Entries for which a call is refused.
     pub(crate) poison: Predicate,
     counts_only: bool,
 }
 
-pub(crate) struct State<K> {
+pub(crate) struct WholeState<K> {
     pub(crate) gate: Gate,
     pub(crate) kept: Vec<K>,
 }
@@ -61,7 +66,7 @@ impl<K> WholeIntake<K> {
     pub(crate) fn new(capacity: Capacity, counts_only: bool, seed: u64) -> Self {
         let control = AdmissionControl::new(capacity, Instant::now(), seed);
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(WholeState {
                 gate: Gate::new(control, seed),
                 kept: Vec::new(),
             }),
@@ -70,12 +75,12 @@ impl<K> WholeIntake<K> {
         }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State<K>> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, WholeState<K>> {
         lock(&self.state)
     }
 
     /// Counts a call and returns its fault.
-    pub(crate) fn call(&self, answered: &Answered) -> Call {
+    pub(crate) fn call(&self, answered: &AnswerReceipt) -> Call {
         self.state().gate.whole_call(answered)
     }
 
@@ -131,7 +136,7 @@ impl<K> WholeIntake<K> {
     }
 }
 
-impl<K> State<K> {
+impl<K> WholeState<K> {
     /// Decides on the call as a whole, and charges for it if it is accepted. The verdict is that on each of its entries.
     fn decide(&mut self, call: &Call, entries: usize) -> (Admission, Verdict) {
         let faults = self.gate.draw_faults(call, entries);

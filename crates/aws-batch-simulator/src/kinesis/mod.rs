@@ -11,8 +11,8 @@ use serde_json::Value;
 pub use self::options::StreamOptions;
 use self::stream::Streams;
 pub use self::stream::{Stream, StreamRecord};
-use crate::journal::Answered;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Json11,
@@ -22,7 +22,7 @@ pub(crate) const API: Api = Api {
     throttled: put::throughput_exceeded,
 };
 
-pub(crate) fn operate(streams: &Streams, operation: &str, body: Value, answered: &Answered) -> Outcome {
+pub(crate) fn operate(streams: &Streams, operation: &str, body: Value, answered: &AnswerReceipt) -> OperationOutcome {
     match operation {
         "PutRecords" => put::put(streams, body, answered).into(),
         "ListShards" => shards::list(streams, &body).into(),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::ranges::hash_key;
 use super::stream::{Stream, Streams, invalid_argument, shard_id};
 use crate::intake::{Entry, acknowledged_by_place, by_place, data, entries_of};
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Records in a call at most. From the API reference of `PutRecords`, as all of these.
 const MOST_RECORDS: usize = 500;
@@ -22,7 +22,7 @@ const LONGEST_HASH_KEY: usize = 39;
 /// The code of throttled records and calls.
 const THROTTLED: &str = "ProvisionedThroughputExceededException";
 
-pub(super) fn put(streams: &Streams, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn put(streams: &Streams, mut body: Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let stream = streams.of_request(&body)?;
     let call = stream.intake().call(answered);
     let records = check(&stream, body["Records"].take(), call.info.number);
@@ -31,7 +31,7 @@ pub(super) fn put(streams: &Streams, mut body: Value, answered: &Answered) -> Re
     let answer = stream.intake().answer(&call, records, acknowledgement, |records, results| {
         let accepted = |record: &Entry, number| json!({"SequenceNumber": sequence_number(number), "ShardId": shard_id(record.shard)});
         let (records, failed) = by_place(records, results, &call.fault, throttled, accepted);
-        Outcome::Success(json!({"FailedRecordCount": failed, "Records": records}))
+        OperationOutcome::Success(json!({"FailedRecordCount": failed, "Records": records}))
     });
     Ok(answer)
 }

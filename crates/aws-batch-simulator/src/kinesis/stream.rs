@@ -11,7 +11,7 @@ use super::options::StreamOptions;
 use super::ranges::Ranges;
 use crate::capacity::Capacity;
 use crate::handles::intake_handle;
-use crate::intake::{Entry, Intake, Kept, Shard, data};
+use crate::intake::{Entry, Intake, KeptEntry, Shard, data};
 use crate::registry::{ACCOUNT, REGION, Registry, lock};
 use crate::wire::Refusal;
 
@@ -41,7 +41,7 @@ impl fmt::Debug for StreamRecord {
     }
 }
 
-impl Kept for StreamRecord {
+impl KeptEntry for StreamRecord {
     fn of(entry: &Entry, number: u64, at: Instant) -> Self {
         Self {
             sequence: number,

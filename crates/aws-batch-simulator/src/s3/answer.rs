@@ -1,7 +1,7 @@
 //! Answers in XML, or with the body of an object.
 
 use crate::fault::InjectedFault;
-use crate::wire::{Ending, Refusal, Reply, Responder, escaped};
+use crate::wire::{CallEnd, Refusal, Reply, Responder, escaped};
 
 pub(super) const INCOMPLETE_BODY: Refusal = Refusal::of(
     400,
@@ -36,23 +36,23 @@ pub(super) fn not_implemented(part: &str) -> Refusal {
 pub(super) const SLOW_DOWN: &str = "SlowDown";
 
 /// The answer to a call with this fault; `done` is the one without.
-pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> Ending) -> Ending {
+pub(super) fn ended(fault: InjectedFault, responder: &Responder, done: impl FnOnce() -> CallEnd) -> CallEnd {
     match fault {
         InjectedFault::Throttle | InjectedFault::AccountLimit => throttled(responder),
         InjectedFault::Error {
             status, code, message, ..
         } => refuse(responder, &Refusal::new(code, message).status(status)),
-        InjectedFault::Dropped { .. } => Ending::Dropped,
-        InjectedFault::Hung { .. } => Ending::Hung,
+        InjectedFault::Dropped { .. } => CallEnd::Dropped,
+        InjectedFault::Hung { .. } => CallEnd::Hung,
         _ => done(),
     }
 }
 
-pub(super) fn throttled(responder: &Responder) -> Ending {
+pub(super) fn throttled(responder: &Responder) -> CallEnd {
     refuse(responder, &TOO_FAST)
 }
 
-pub(super) fn refuse(responder: &Responder, refusal: &Refusal) -> Ending {
+pub(super) fn refuse(responder: &Responder, refusal: &Refusal) -> CallEnd {
     let Refusal { status, code, .. } = refusal;
     let body = if code.is_empty() {
         String::new()
@@ -65,7 +65,7 @@ pub(super) fn refuse(responder: &Responder, refusal: &Refusal) -> Ending {
     xml(responder, *status, body)
 }
 
-pub(super) fn xml(responder: &Responder, status: u16, body: String) -> Ending {
+pub(super) fn xml(responder: &Responder, status: u16, body: String) -> CallEnd {
     let content_type = ("content-type", "application/xml".to_owned());
     reply(responder, status, [content_type], body.into_bytes())
 }
@@ -75,8 +75,8 @@ pub(super) fn reply(
     status: u16,
     headers: impl IntoIterator<Item = (&'static str, String)>,
     body: Vec<u8>,
-) -> Ending {
+) -> CallEnd {
     let id = ("x-amz-request-id", responder.next_request_id());
     let headers = [id].into_iter().chain(headers).collect();
-    Ending::Reply(Reply { status, headers, body })
+    CallEnd::Reply(Reply { status, headers, body })
 }

@@ -16,7 +16,7 @@ use crate::capacity::{Capacity, TokenBucket};
 use crate::fault::{InjectedFault, Predicate};
 use crate::gate::Gate;
 use crate::handles::handle;
-use crate::journal::{Acknowledgement, Action, Answered};
+use crate::journal::{Acknowledgement, Action, AnswerReceipt};
 use crate::registry::lock;
 use crate::wire::Refusal;
 
@@ -36,12 +36,12 @@ pub struct Bucket {
 
 struct Inner {
     name: String,
-    state: Mutex<State>,
+    state: Mutex<BucketState>,
     /// Objects whose deletion is always denied.
     poison: Predicate,
 }
 
-struct State {
+struct BucketState {
     objects: BTreeMap<String, Object>,
     gate: Gate,
     /// The capacities for deletions, by the prefixes of their keys.
@@ -110,7 +110,7 @@ impl Bucket {
 impl Bucket {
     pub(crate) fn new(name: &str, seed: u64) -> Self {
         let control = AdmissionControl::new(Capacity::unlimited(), Instant::now(), seed);
-        let state = State {
+        let state = BucketState {
             objects: BTreeMap::new(),
             gate: Gate::new(control, seed),
             prefixes: Vec::new(),
@@ -131,7 +131,13 @@ impl Bucket {
     }
 
     /// Puts an object, unless the condition or the fault of the request prevents it.
-    pub(super) fn put(&self, key: &str, object: Object, condition: &Condition, answered: &Answered) -> Written {
+    pub(super) fn put(
+        &self,
+        key: &str,
+        object: Object,
+        condition: &Condition,
+        answered: &AnswerReceipt,
+    ) -> WriteResult {
         let mut state = self.state();
         state.puts += 1;
         state.write(key, condition, answered, |objects| {
@@ -140,7 +146,7 @@ impl Bucket {
     }
 
     /// Counts a put whose body is cut off.
-    pub(super) fn refuse_put(&self, answered: &Answered) {
+    pub(super) fn refuse_put(&self, answered: &AnswerReceipt) {
         let mut state = self.state();
         state.puts += 1;
         state.gate.call(answered);
@@ -148,7 +154,7 @@ impl Bucket {
     }
 
     /// Deletes an object, unless the condition or the fault of the request prevents it.
-    pub(super) fn delete(&self, key: &str, condition: &Condition, answered: &Answered) -> Written {
+    pub(super) fn delete(&self, key: &str, condition: &Condition, answered: &AnswerReceipt) -> WriteResult {
         let mut state = self.state();
         state.deletes += 1;
         state.write(key, condition, answered, |objects| {
@@ -160,7 +166,7 @@ impl Bucket {
         self.inner.poison.holds(deletion)
     }
 
-    pub(super) fn call(&self, answered: &Answered) -> Call {
+    pub(super) fn call(&self, answered: &AnswerReceipt) -> Call {
         self.state().gate.call(answered)
     }
 
@@ -198,20 +204,20 @@ impl Bucket {
         act(&mut self.state().gate)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BucketState> {
         lock(&self.inner.state)
     }
 }
 
-impl State {
+impl BucketState {
     /// Performs a call of a single object, unless its condition or its fault prevents it.
     fn write(
         &mut self,
         key: &str,
         condition: &Condition,
-        answered: &Answered,
+        answered: &AnswerReceipt,
         change: impl FnOnce(&mut BTreeMap<String, Object>),
-    ) -> Written {
+    ) -> WriteResult {
         let fault = match self.gate.whole_call(answered).fault {
             // The success of a put or a delete is in its status alone, and would be read.
             InjectedFault::Garbage { applied } => InjectedFault::Dropped { applied },
@@ -279,7 +285,7 @@ impl State {
 }
 
 /// The fault of a call of a single object, and its result without the fault.
-pub(super) type Written = (InjectedFault, Result<(), Refusal>);
+pub(super) type WriteResult = (InjectedFault, Result<(), Refusal>);
 
 /// Charges the deletions to the capacities of their prefixes, in this order, and throttles those for which there is none.
 fn charge(

@@ -7,8 +7,8 @@ use super::bucket::Bucket;
 use super::deletion::Deletion;
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
-use crate::journal::Answered;
-use crate::wire::{Ending, Refusal, Request, Responder};
+use crate::journal::AnswerReceipt;
+use crate::wire::{CallEnd, Refusal, Request, Responder};
 
 /// Keys in a call at most. From the API reference of `DeleteObjects`.
 const MOST_KEYS: usize = 1_000;
@@ -25,7 +25,12 @@ struct Deletions {
     is_quiet: bool,
 }
 
-pub(super) fn delete(bucket: &Bucket, responder: &Responder, request: &Request<'_>, answered: &Answered) -> Ending {
+pub(super) fn delete(
+    bucket: &Bucket,
+    responder: &Responder,
+    request: &Request<'_>,
+    answered: &AnswerReceipt,
+) -> CallEnd {
     let mut call = bucket.call(answered);
     let Deletions { mut all, is_quiet } = match read(request) {
         Ok(deletions) => deletions,
@@ -55,7 +60,7 @@ pub(super) fn delete(bucket: &Bucket, responder: &Responder, request: &Request<'
     }
 }
 
-fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> Ending {
+fn ended_without_answer(fault: InjectedFault, responder: &Responder) -> CallEnd {
     let body = match fault {
         InjectedFault::Garbage { .. } => "<DeleteRes",
         _ => "",

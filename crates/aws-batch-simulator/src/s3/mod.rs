@@ -16,9 +16,9 @@ pub use self::bucket::Bucket;
 use self::condition::Condition;
 use self::object::Object;
 use self::operation::Operation;
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
-use crate::wire::{Ending, Refusal, Request, Responder, percent_decoded};
+use crate::wire::{CallEnd, Refusal, Request, Responder, percent_decoded};
 
 /// Whether the request is one to S3, which unlike those to the other services name no operation.
 pub(crate) fn is_of_bucket(request: &Request<'_>) -> bool {
@@ -30,11 +30,11 @@ pub(crate) fn answer(
     buckets: &Registry<Bucket>,
     responder: &Responder,
     request: &Request<'_>,
-    answered: &Answered,
-) -> Ending {
+    answered: &AnswerReceipt,
+) -> CallEnd {
     let mut ending =
         perform(buckets, responder, request, answered).unwrap_or_else(|refusal| refuse(responder, &refusal));
-    if let Ending::Reply(reply) = &mut ending
+    if let CallEnd::Reply(reply) = &mut ending
         && request.method == "HEAD"
     {
         reply.body.clear();
@@ -46,8 +46,8 @@ fn perform(
     buckets: &Registry<Bucket>,
     responder: &Responder,
     request: &Request<'_>,
-    answered: &Answered,
-) -> Result<Ending, Refusal> {
+    answered: &AnswerReceipt,
+) -> Result<CallEnd, Refusal> {
     let ObjectPath { bucket, key } = ObjectPath::of(request.host, request.path);
     let operation = Operation::of(request, &key).map_err(|part| answer::not_implemented(&part))?;
     let bucket = buckets.find(&bucket).ok_or(answer::NO_SUCH_BUCKET)?;
@@ -68,7 +68,7 @@ fn perform(
     }
 }
 
-fn found(responder: &Responder, object: &Object) -> Ending {
+fn found(responder: &Responder, object: &Object) -> CallEnd {
     let headers = [
         // An answer to `HEAD` has it without the body.
         ("content-length", object.body.len().to_string()),
@@ -84,8 +84,8 @@ fn put(
     request: &Request<'_>,
     key: &str,
     condition: &Condition,
-    answered: &Answered,
-) -> Result<Ending, Refusal> {
+    answered: &AnswerReceipt,
+) -> Result<CallEnd, Refusal> {
     let Some(body) = chunks::body_of(request) else {
         bucket.refuse_put(answered);
         return Err(answer::INCOMPLETE_BODY);

@@ -19,25 +19,25 @@ use hyper::http::uri::InvalidUri;
 use tokio::time::timeout;
 
 use super::Simulator;
-use crate::wire::{Ending, Reply, Request};
+use crate::wire::{CallEnd, Reply, Request};
 
 impl Simulator {
     /// An HTTP client for SDK clients with your own configuration.
     pub fn http_client(&self) -> SharedHttpClient {
-        SharedHttpClient::new(InProcess(self.clone()))
+        SharedHttpClient::new(InProcessConnector(self.clone()))
     }
 }
 
 /// Makes connectors that answer the SDK's requests without a socket.
-struct InProcess(Simulator);
+struct InProcessConnector(Simulator);
 
-impl fmt::Debug for InProcess {
+impl fmt::Debug for InProcessConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("InProcess")
     }
 }
 
-impl HttpClient for InProcess {
+impl HttpClient for InProcessConnector {
     fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(Connector {
             simulator: self.0.clone(),
@@ -92,11 +92,11 @@ async fn answer(simulator: Simulator, mut request: HttpRequest) -> Result<HttpRe
         body: &body,
     };
     match simulator.call(request).await {
-        Ending::Reply(reply) => respond(reply),
-        Ending::Dropped => Err(ConnectorError::io(
+        CallEnd::Reply(reply) => respond(reply),
+        CallEnd::Dropped => Err(ConnectorError::io(
             io::Error::new(io::ErrorKind::ConnectionReset, "the simulator closed the connection").into(),
         )),
-        Ending::Hung => std::future::pending().await,
+        CallEnd::Hung => std::future::pending().await,
     }
 }
 

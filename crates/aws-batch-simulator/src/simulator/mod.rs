@@ -20,7 +20,7 @@ use crate::cloudwatch::{MetricNamespace, MetricNamespaceOptions};
 use crate::dynamo::{Table, TableOptions};
 use crate::eventbridge::{EventBus, EventBusOptions};
 use crate::firehose::{DeliveryStream, DeliveryStreamOptions};
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::kinesis::{Stream, StreamOptions};
 use crate::latency::Latency;
 use crate::logs::{LogStream, LogStreamOptions, full_name};
@@ -28,7 +28,7 @@ use crate::registry::lock;
 use crate::s3::Bucket;
 use crate::sns::{Topic, TopicOptions};
 use crate::sqs::{Queue, QueueOptions};
-use crate::wire::{Ending, Request, Responder};
+use crate::wire::{CallEnd, Request, Responder};
 
 /// A simulated AWS. Clones are handles to the same simulator.
 ///
@@ -138,14 +138,14 @@ impl Simulator {
     }
 
     /// Waits half the latency, performs the operation, and waits the other half.
-    async fn call(&self, request: Request<'_>) -> Ending {
+    async fn call(&self, request: Request<'_>) -> CallEnd {
         let Inner {
             services,
             responder,
             latency,
             ..
         } = &*self.inner;
-        let _in_flight = InFlight::new(&self.inner);
+        let _in_flight = CallGuard::new(&self.inner);
         let (before, after) = {
             let mut latency = lock(latency);
             let (latency, random) = &mut *latency;
@@ -154,13 +154,13 @@ impl Simulator {
         if !before.is_zero() {
             sleep(before).await;
         }
-        let answered = Answered::default();
+        let answered = AnswerReceipt::default();
         let ending = services.answer(responder, &request, &answered).await;
         let rest = after.saturating_add(answered.delay());
         if !rest.is_zero() {
             sleep(rest).await;
         }
-        if matches!(ending, Ending::Reply(_)) {
+        if matches!(ending, CallEnd::Reply(_)) {
             answered.set();
         }
         ending
@@ -176,9 +176,9 @@ impl fmt::Debug for Simulator {
 }
 
 /// Counts a call while it is in flight.
-struct InFlight<'a>(&'a Inner);
+struct CallGuard<'a>(&'a Inner);
 
-impl<'a> InFlight<'a> {
+impl<'a> CallGuard<'a> {
     fn new(inner: &'a Inner) -> Self {
         let now = inner.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         inner.most_in_flight.fetch_max(now, Ordering::Relaxed);
@@ -186,7 +186,7 @@ impl<'a> InFlight<'a> {
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }

@@ -7,14 +7,14 @@ use crate::cloudwatch::{self, MetricNamespace};
 use crate::dynamo::{self, Table};
 use crate::eventbridge::{self, EventBus};
 use crate::firehose::{self, DeliveryStream};
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::kinesis::{self, Stream};
 use crate::logs::{self, LogStream};
 use crate::registry::Registry;
 use crate::s3::{self, Bucket};
 use crate::sns::{self, Topic};
 use crate::sqs::{self, Queue};
-use crate::wire::{Api, Ending, LARGEST_BODY, Outcome, Refusal, Request, Responder};
+use crate::wire::{Api, CallEnd, LARGEST_BODY, OperationOutcome, Refusal, Request, Responder};
 
 /// The path of an operation of CloudWatch, without its name.
 #[cfg(feature = "cloudwatch")]
@@ -97,7 +97,12 @@ impl Services {
     }
 
     /// Answers one request, without waiting.
-    pub(super) async fn answer(&self, responder: &Responder, request: &Request<'_>, answered: &Answered) -> Ending {
+    pub(super) async fn answer(
+        &self,
+        responder: &Responder,
+        request: &Request<'_>,
+        answered: &AnswerReceipt,
+    ) -> CallEnd {
         if request.target().is_empty() && s3::is_of_bucket(request) {
             return s3::answer(&self.buckets, responder, request, answered);
         }
@@ -131,8 +136,8 @@ impl Services {
         responder: &Responder,
         request: &Request<'_>,
         operation: &str,
-        answered: &Answered,
-    ) -> Ending {
+        answered: &AnswerReceipt,
+    ) -> CallEnd {
         let api = &cloudwatch::API;
         let body = crate::wire::decompressed(request.body, request.header("content-encoding"));
         let parsed = body.and_then(|body| Ok((api.protocol.parse(&body)?, body.len())));
@@ -145,7 +150,13 @@ impl Services {
         }
     }
 
-    async fn operate(&self, service: Service, operation: &str, body: Value, answered: &Answered) -> Outcome {
+    async fn operate(
+        &self,
+        service: Service,
+        operation: &str,
+        body: Value,
+        answered: &AnswerReceipt,
+    ) -> OperationOutcome {
         match service {
             Service::Dynamo => dynamo::operate(&self.tables, &self.tokens, operation, body, answered),
             Service::Sqs => sqs::operate(&self.queues, operation, body, answered).await,
@@ -158,11 +169,11 @@ impl Services {
     }
 }
 
-fn ended(responder: &Responder, api: &Api, operation: &str, outcome: Outcome) -> Ending {
+fn ended(responder: &Responder, api: &Api, operation: &str, outcome: OperationOutcome) -> CallEnd {
     match outcome {
-        Outcome::Success(value) => responder.succeed(api, operation, &value),
-        Outcome::Refused(refusal) => responder.refuse(api, &refusal),
-        Outcome::Fault(fault) => responder.fail(api, operation, fault),
+        OperationOutcome::Success(value) => responder.succeed(api, operation, &value),
+        OperationOutcome::Refused(refusal) => responder.refuse(api, &refusal),
+        OperationOutcome::Fault(fault) => responder.fail(api, operation, fault),
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use super::Simulator;
-use crate::wire::{self, Ending, Reply};
+use crate::wire::{self, CallEnd, Reply};
 
 /// Until the next connection is accepted after one that could not be.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -116,9 +116,9 @@ async fn respond(simulator: &Simulator, request: Request<Incoming>) -> io::Resul
         body: &body,
     };
     match simulator.call(request).await {
-        Ending::Reply(reply) => answer(reply),
-        Ending::Dropped => Err(io::ErrorKind::ConnectionReset.into()),
-        Ending::Hung => {
+        CallEnd::Reply(reply) => answer(reply),
+        CallEnd::Dropped => Err(io::ErrorKind::ConnectionReset.into()),
+        CallEnd::Hung => {
             let never: Infallible = std::future::pending().await;
             match never {}
         }

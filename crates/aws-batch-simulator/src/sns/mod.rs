@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use self::topic::Topics;
 pub use self::topic::{Notification, Topic, TopicOptions};
-use crate::journal::Answered;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Query,
@@ -18,7 +18,7 @@ pub(crate) const API: Api = Api {
     throttled: publish::throttled,
 };
 
-pub(crate) fn operate(topics: &Topics, operation: &str, body: Value, answered: &Answered) -> Outcome {
+pub(crate) fn operate(topics: &Topics, operation: &str, body: Value, answered: &AnswerReceipt) -> OperationOutcome {
     match operation {
         "PublishBatch" => publish::publish(topics, body, answered).into(),
         "GetTopicAttributes" => attributes(topics, &body).into(),

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::topic::{Topic, Topics};
 use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_id, by_id};
-use crate::journal::Answered;
+use crate::journal::AnswerReceipt;
 use crate::message::{LONGEST_ID, LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
-use crate::wire::{Outcome, Refusal};
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Messages in a call at most. From the API reference of `PublishBatch`.
 const MOST_MESSAGES: usize = 10;
 /// The error of throttled messages and calls.
 const THROTTLED: ErrorText = ("Throttled", "Rate exceeded");
 
-pub(super) fn publish(topics: &Topics, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn publish(topics: &Topics, mut body: Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let topic = topics.of_request(&body)?;
     let call = topic.intake().call(answered);
     let messages = check(&topic, body["PublishBatchRequestEntries"].take());
@@ -35,7 +35,7 @@ pub(super) fn publish(topics: &Topics, mut body: Value, answered: &Answered) -> 
                 accepted
             });
             let answer = json!({"Successful": {"member": answer.successful}, "Failed": {"member": answer.failed}});
-            Outcome::Success(answer)
+            OperationOutcome::Success(answer)
         });
     Ok(answer)
 }

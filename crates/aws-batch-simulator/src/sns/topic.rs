@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::capacity::Capacity;
 use crate::handles::{capacity_option, counts_only_option, deduplication_option, intake_handle};
-use crate::intake::{Entry, Intake, Kept, Shard};
+use crate::intake::{Entry, Intake, KeptEntry, Shard};
 use crate::message::is_fifo;
 use crate::registry::{ACCOUNT, REGION, Registry};
 use crate::wire::Refusal;
@@ -84,7 +84,7 @@ impl fmt::Debug for Notification {
     }
 }
 
-impl Kept for Notification {
+impl KeptEntry for Notification {
     fn of(entry: &Entry, number: u64, at: Instant) -> Self {
         let text = |member: &str| entry.json[member].as_str().map(str::to_owned);
         let attributes = &entry.json["MessageAttributes"];

@@ -17,8 +17,8 @@ use serde_json::Value;
 pub use self::options::QueueOptions;
 use self::queue::Queues;
 pub use self::queue::{Message, Queue};
-use crate::journal::Answered;
-use crate::wire::{Api, Outcome, Protocol, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 
 pub(crate) const API: Api = Api {
     protocol: Protocol::Json10,
@@ -28,7 +28,12 @@ pub(crate) const API: Api = Api {
     throttled: send::request_throttled,
 };
 
-pub(crate) async fn operate(queues: &Queues, operation: &str, body: Value, answered: &Answered) -> Outcome {
+pub(crate) async fn operate(
+    queues: &Queues,
+    operation: &str,
+    body: Value,
+    answered: &AnswerReceipt,
+) -> OperationOutcome {
     match operation {
         "SendMessageBatch" => send::send(queues, body, answered).into(),
         "ReceiveMessage" => receive::receive(queues, &body, answered).await.into(),

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::options::QueueOptions;
-use super::store::{Store, Stored};
+use super::store::{Store, StoredMessage};
 use crate::admission::{AdmissionControl, Demand, Place};
 use crate::calls::{Call, Cost, Statistics, Verdict};
 use crate::capacity::Capacity;
@@ -58,14 +58,14 @@ pub struct Queue {
 struct Inner {
     name: String,
     options: QueueOptions,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Wakes the requests that wait for messages.
     arrivals: Notify,
     poison: Predicate,
     hot: Predicate,
 }
 
-pub(super) struct State {
+pub(super) struct QueueState {
     gate: Gate,
     /// Of the calls that receive, delete and hide messages.
     pub(super) consumers: Gate,
@@ -193,7 +193,7 @@ impl Queue {
 
 impl Queue {
     pub(crate) fn new(name: &str, options: QueueOptions, seed: u64) -> Self {
-        let state = State {
+        let state = QueueState {
             gate: Gate::new(AdmissionControl::new(options.capacity, Instant::now(), seed), seed),
             consumers: Gate::new(AdmissionControl::new(Capacity::unlimited(), Instant::now(), seed), seed),
             store: Store::new(is_fifo(name)),
@@ -288,7 +288,7 @@ impl Queue {
     }
 
     /// Adds a message that was received too often in the queue with this ARN, in which it had this id.
-    pub(super) fn add_dead_letter(&self, id: String, mut message: Stored, source: &str) {
+    pub(super) fn add_dead_letter(&self, id: String, mut message: StoredMessage, source: &str) {
         let mut state = self.state();
         state.sent += 1;
         let own = state.sent;
@@ -303,12 +303,12 @@ impl Queue {
         self.inner.arrivals.notify_waiters();
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, QueueState> {
         lock(&self.inner.state)
     }
 }
 
-impl State {
+impl QueueState {
     fn enqueue(&mut self, entry: &SendEntry, now: Instant, options: &QueueOptions) -> u64 {
         if let Some(id) = &entry.deduplication_id {
             if let Some(sequence) = self.deduplication.find(id, now) {
@@ -318,7 +318,7 @@ impl State {
         }
         self.sent += 1;
         if !options.counts_only {
-            let mut message = Stored::new(entry.body(), now);
+            let mut message = StoredMessage::new(entry.body(), now);
             message.attributes = Some(&entry.json["MessageAttributes"])
                 .filter(|attributes| attributes.is_object())
                 .map(|attributes| Box::new(attributes.clone()));

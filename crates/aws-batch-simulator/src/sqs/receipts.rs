@@ -7,22 +7,22 @@ use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::queue::{Queue, Queues, State};
+use super::queue::{Queue, QueueState, Queues};
 use super::request::{check_entries, queue_of};
 use super::store::Store;
 use crate::admission::{Demand, Place};
 use crate::calls::{Cost, Verdict};
 use crate::fault::InjectedFault;
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Seconds that a received message may be hidden: twelve hours.
 pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
 
 /// Why an entry fails by itself: a code and a message.
-type Failure = (&'static str, &'static str);
+type EntryFailure = (&'static str, &'static str);
 
-pub(super) fn delete(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn delete(queues: &Queues, body: &Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let entries = check_entries(
         "DeleteMessageBatchRequestEntry",
@@ -53,7 +53,11 @@ pub(super) fn delete(queues: &Queues, body: &Value, answered: &Answered) -> Resu
     Ok(outcome)
 }
 
-pub(super) fn change_visibility(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn change_visibility(
+    queues: &Queues,
+    body: &Value,
+    answered: &AnswerReceipt,
+) -> Result<OperationOutcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let entries = check_entries(
         "ChangeMessageVisibilityBatchRequestEntry",
@@ -94,25 +98,25 @@ pub(super) fn change_visibility(queues: &Queues, body: &Value, answered: &Answer
     Ok(outcome)
 }
 
-const INVALID_HANDLE: Failure = ("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
+const INVALID_HANDLE: EntryFailure = ("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
 
 /// Counts the call and applies it to the messages of the entries, except for those that fail by themselves or by a fault. `check` finds
 /// what there is to do for an entry, or why it fails.
 fn answer<T>(
     queue: &Queue,
     entries: Result<Vec<Value>, Refusal>,
-    answered: &Answered,
-    check: impl Fn(&Store, &Value) -> Result<T, Failure>,
+    answered: &AnswerReceipt,
+    check: impl Fn(&Store, &Value) -> Result<T, EntryFailure>,
     act: impl Fn(&mut Store, T),
-) -> Result<Outcome, Refusal> {
+) -> Result<OperationOutcome, Refusal> {
     let mut state = queue.state();
-    let State { consumers, store, .. } = &mut *state;
+    let QueueState { consumers, store, .. } = &mut *state;
     let call = consumers.call(answered);
     let entries = entries.inspect_err(|_| consumers.statistics.refused_calls += 1)?;
     let replaced = call.fault.replaces_answer();
     if replaced == Some(false) {
         consumers.count_failed_call(&call.fault, entries.len());
-        return Ok(Outcome::Fault(call.fault));
+        return Ok(OperationOutcome::Fault(call.fault));
     }
     store.settle(Instant::now());
     let (mut successful, mut failed, mut good) = (Vec::new(), Vec::new(), Vec::new());
@@ -144,7 +148,7 @@ fn answer<T>(
     }
     if replaced.is_some() {
         consumers.count_failed_call(&call.fault, 0);
-        return Ok(Outcome::Fault(call.fault));
+        return Ok(OperationOutcome::Fault(call.fault));
     }
     match call.fault {
         InjectedFault::Repeated(_) => failed.extend_from_within(..),
@@ -157,7 +161,9 @@ fn answer<T>(
         }
         _ => {}
     }
-    Ok(Outcome::Success(json!({"Successful": successful, "Failed": failed})))
+    Ok(OperationOutcome::Success(
+        json!({"Successful": successful, "Failed": failed}),
+    ))
 }
 
 fn failure(id: &Value, code: &str, sender_fault: bool, message: &str) -> Value {

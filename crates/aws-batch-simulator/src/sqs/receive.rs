@@ -11,14 +11,18 @@ use super::receipts::{LONGEST_VISIBILITY, handle};
 use super::refusals::invalid_value;
 use super::request::queue_of;
 use super::send::sequence_number;
-use super::store::Stored;
-use crate::journal::Answered;
-use crate::wire::{Outcome, Refusal};
+use super::store::StoredMessage;
+use crate::journal::AnswerReceipt;
+use crate::wire::{OperationOutcome, Refusal};
 
 /// Seconds that a call may wait for messages.
 const LONGEST_WAIT: u64 = 20;
 
-pub(super) async fn receive(queues: &Queues, body: &Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) async fn receive(
+    queues: &Queues,
+    body: &Value,
+    answered: &AnswerReceipt,
+) -> Result<OperationOutcome, Refusal> {
     let queue = queue_of(queues, body)?;
     let call = queue.with_consumers(|gate| gate.call(answered));
     let (most, visibility, wait) = requested(&queue, body).inspect_err(|_| {
@@ -30,17 +34,17 @@ pub(super) async fn receive(queues: &Queues, body: &Value, answered: &Answered) 
             take(queues, &queue, (most, visibility), body);
         }
         queue.with_consumers(|gate| gate.count_failed_call(&call.fault, 0));
-        return Ok(Outcome::Fault(call.fault));
+        return Ok(OperationOutcome::Fault(call.fault));
     }
     let deadline = Instant::now() + wait;
     loop {
         let arrival = queue.arrivals().notified();
         let (messages, due) = take(queues, &queue, (most, visibility), body);
         if !messages.is_empty() {
-            return Ok(Outcome::Success(json!({"Messages": messages})));
+            return Ok(OperationOutcome::Success(json!({"Messages": messages})));
         }
         if Instant::now() >= deadline {
-            return Ok(Outcome::Success(json!({})));
+            return Ok(OperationOutcome::Success(json!({})));
         }
         let next = due.map_or(deadline, |due| due.min(deadline));
         tokio::select! {
@@ -108,7 +112,7 @@ fn take(
     (messages, due)
 }
 
-fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
+fn show(queue: &Queue, number: u64, message: &StoredMessage, body: &Value) -> Value {
     let mut shown = json!({
         "MessageId": message.first_id.as_deref().map_or_else(|| queue.message_id(number), str::to_owned),
         "ReceiptHandle": handle(number, message.receives),
@@ -147,7 +151,7 @@ fn show(queue: &Queue, number: u64, message: &Stored, body: &Value) -> Value {
     shown
 }
 
-fn system_attributes(queue: &Queue, number: u64, message: &Stored) -> [(&'static str, Option<String>); 7] {
+fn system_attributes(queue: &Queue, number: u64, message: &StoredMessage) -> [(&'static str, Option<String>); 7] {
     [
         ("SentTimestamp", Some(milliseconds(message.sent_at).to_string())),
         ("ApproximateReceiveCount", Some(message.receives.to_string())),

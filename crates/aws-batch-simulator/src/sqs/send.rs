@@ -6,10 +6,10 @@ use super::queue::{Queue, Queues, SendEntry};
 use super::request::{check, queue_of};
 use crate::calls::{Call, Verdict};
 use crate::fault::InjectedFault;
-use crate::journal::{Acknowledgement, Answered};
-use crate::wire::{Outcome, Refusal};
+use crate::journal::{Acknowledgement, AnswerReceipt};
+use crate::wire::{OperationOutcome, Refusal};
 
-pub(super) fn send(queues: &Queues, mut body: Value, answered: &Answered) -> Result<Outcome, Refusal> {
+pub(super) fn send(queues: &Queues, mut body: Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let queue = queue_of(queues, &body)?;
     let call = queue.with_gate(|gate| gate.call(answered));
     let entries = check(&queue, body["Entries"].take()).inspect_err(|_| {
@@ -27,7 +27,7 @@ pub(super) fn request_throttled() -> Refusal {
 }
 
 /// The answer of a fault. The messages may be enqueued even so.
-fn answer_with_fault(applied: bool, queue: &Queue, entries: &[SendEntry], call: Call) -> Outcome {
+fn answer_with_fault(applied: bool, queue: &Queue, entries: &[SendEntry], call: Call) -> OperationOutcome {
     let acknowledgement = call.fault.acknowledgement_of_skipped();
     let skipped = if applied {
         let (good, bad) = partition(entries);
@@ -39,10 +39,10 @@ fn answer_with_fault(applied: bool, queue: &Queue, entries: &[SendEntry], call: 
         entries.len()
     };
     queue.with_gate(|gate| gate.count_failed_call(&call.fault, skipped));
-    Outcome::Fault(call.fault)
+    OperationOutcome::Fault(call.fault)
 }
 
-fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Outcome, Refusal> {
+fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<OperationOutcome, Refusal> {
     let (good, bad) = partition(entries);
     let verdicts = queue.apply(&good, call, Verdict::acknowledgement);
     queue.record(bad.iter().copied(), call, Acknowledgement::Rejected);
@@ -77,7 +77,7 @@ fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Outcome, 
         _ => {}
     }
     let answer = json!({"Successful": successful, "Failed": failed});
-    Ok(Outcome::Success(answer))
+    Ok(OperationOutcome::Success(answer))
 }
 
 /// The entries that may be enqueued, and those that fail by themselves.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// A message, and its state.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct StoredMessage {
     pub(super) body: Box<str>,
     pub(super) attributes: Option<Box<Value>>,
     pub(super) group: Option<Arc<str>>,
@@ -24,17 +24,17 @@ pub(super) struct Stored {
     pub(super) dead_letter_of: Option<Arc<str>>,
     /// When it was received last.
     pub(super) received_at: Option<Instant>,
-    state: State,
+    state: MessageState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum MessageState {
     Ready,
     Delayed(Instant),
     InFlight(Instant),
 }
 
-impl Stored {
+impl StoredMessage {
     pub(super) fn new(body: &str, sent_at: Instant) -> Self {
         Self {
             body: body.into(),
@@ -47,7 +47,7 @@ impl Stored {
             first_id: None,
             dead_letter_of: None,
             received_at: None,
-            state: State::Ready,
+            state: MessageState::Ready,
         }
     }
 }
@@ -83,7 +83,7 @@ impl Group {
 #[derive(Debug, Default)]
 pub(super) struct Store {
     is_fifo: bool,
-    messages: HashMap<u64, Stored>,
+    messages: HashMap<u64, StoredMessage>,
     /// May contain the numbers of messages that were deleted.
     ready: VecDeque<u64>,
     groups: HashMap<Arc<str>, Group>,
@@ -113,21 +113,21 @@ impl Store {
         self.in_flight.len()
     }
 
-    pub(super) fn messages(&self) -> impl Iterator<Item = (u64, &Stored)> {
+    pub(super) fn messages(&self) -> impl Iterator<Item = (u64, &StoredMessage)> {
         self.messages.iter().map(|(number, message)| (*number, message))
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&Stored> {
+    pub(super) fn get(&self, number: u64) -> Option<&StoredMessage> {
         self.messages.get(&number)
     }
 
-    pub(super) fn add(&mut self, number: u64, mut message: Stored, delay: Duration) {
+    pub(super) fn add(&mut self, number: u64, mut message: StoredMessage, delay: Duration) {
         if delay.is_zero() {
             self.messages.insert(number, message);
             self.make_ready(number);
         } else {
             let due = message.sent_at + delay;
-            message.state = State::Delayed(due);
+            message.state = MessageState::Delayed(due);
             self.delayed.insert((due, number));
             self.messages.insert(number, message);
         }
@@ -145,7 +145,7 @@ impl Store {
             if let Some(message) = self.messages.get_mut(&number) {
                 message.receives += 1;
                 message.received_at = Some(now);
-                message.state = State::InFlight(now + visibility);
+                message.state = MessageState::InFlight(now + visibility);
                 self.in_flight.insert((now + visibility, number));
             }
         }
@@ -164,7 +164,8 @@ impl Store {
     /// Whether the message is still hidden and was not received again after its receive with this count.
     pub(super) fn is_held(&self, number: u64, receives: u32) -> bool {
         let message = self.messages.get(&number);
-        message.is_some_and(|message| message.receives == receives && matches!(message.state, State::InFlight(_)))
+        message
+            .is_some_and(|message| message.receives == receives && matches!(message.state, MessageState::InFlight(_)))
     }
 
     /// Hides a message until this time if it is in flight.
@@ -172,21 +173,21 @@ impl Store {
         let Some(message) = self.messages.get_mut(&number) else {
             return;
         };
-        if let State::InFlight(due) = message.state {
-            message.state = State::InFlight(until);
+        if let MessageState::InFlight(due) = message.state {
+            message.state = MessageState::InFlight(until);
             self.in_flight.remove(&(due, number));
             self.in_flight.insert((until, number));
         }
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> Option<Stored> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<StoredMessage> {
         let message = self.messages.remove(&number)?;
         match message.state {
-            State::Ready => {}
-            State::Delayed(due) => {
+            MessageState::Ready => {}
+            MessageState::Delayed(due) => {
                 self.delayed.remove(&(due, number));
             }
-            State::InFlight(due) => {
+            MessageState::InFlight(due) => {
                 self.in_flight.remove(&(due, number));
             }
         }
@@ -233,7 +234,7 @@ impl Store {
     /// Makes a message ready, and returns its group in a FIFO queue, which is not offered yet.
     fn show(&mut self, number: u64) -> Option<Arc<str>> {
         let message = self.messages.get_mut(&number)?;
-        message.state = State::Ready;
+        message.state = MessageState::Ready;
         let name = message.group.clone().filter(|_| self.is_fifo);
         match &name {
             Some(name) => {
@@ -265,7 +266,7 @@ impl Store {
         while numbers.len() < most {
             let Some(number) = self.ready.pop_front() else { break };
             let message = self.messages.get(&number);
-            if message.is_some_and(|message| message.state == State::Ready) {
+            if message.is_some_and(|message| message.state == MessageState::Ready) {
                 numbers.push(number);
             }
         }
@@ -300,9 +301,9 @@ mod tests {
     }
 
     fn add(store: &mut Store, number: u64, group: Option<&str>, now: Instant) {
-        let message = Stored {
+        let message = StoredMessage {
             group: group.map(Arc::from),
-            ..Stored::new("body", now)
+            ..StoredMessage::new("body", now)
         };
         store.add(number, message, Duration::ZERO);
     }
@@ -324,7 +325,7 @@ mod tests {
     fn a_delayed_message_is_ready_when_its_delay_is_over() {
         let now = Instant::now();
         let mut store = Store::new(false);
-        store.add(1, Stored::new("body", now), Duration::from_secs(5));
+        store.add(1, StoredMessage::new("body", now), Duration::from_secs(5));
         assert!(take(&mut store, now + Duration::from_secs(4), 1).is_empty());
         assert_eq!(store.next_due(), Some(now + Duration::from_secs(5)));
         assert_eq!(take(&mut store, now + Duration::from_secs(5), 1), [1]);

@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 /// The deepest list or map. A metric has four levels.
 const DEEPEST: usize = 16;
 
-type Decoded<T> = Result<T, minicbor::decode::Error>;
+type DecodeResult<T> = Result<T, minicbor::decode::Error>;
 
 /// The bytes of a body without its compression.
 pub(crate) fn decompressed(body: &[u8], encoding: &str) -> Result<Vec<u8>, Refusal> {
@@ -48,7 +48,7 @@ fn malformed() -> Refusal {
     Refusal::new("SerializationException", "The request is not CBOR")
 }
 
-fn value(decoder: &mut Decoder<'_>, depth: usize) -> Decoded<Value> {
+fn value(decoder: &mut Decoder<'_>, depth: usize) -> DecodeResult<Value> {
     if depth > DEEPEST {
         return Err(minicbor::decode::Error::message("nested too deeply"));
     }
@@ -62,7 +62,7 @@ fn value(decoder: &mut Decoder<'_>, depth: usize) -> Decoded<Value> {
         Type::F32 => number(f64::from(decoder.f32()?)),
         Type::F64 => number(decoder.f64()?),
         Type::String => decoder.str()?.into(),
-        Type::StringIndef => decoder.str_iter()?.collect::<Decoded<String>>()?.into(),
+        Type::StringIndef => decoder.str_iter()?.collect::<DecodeResult<String>>()?.into(),
         Type::Tag => {
             decoder.tag()?;
             value(decoder, depth + 1)?
@@ -83,7 +83,7 @@ fn value(decoder: &mut Decoder<'_>, depth: usize) -> Decoded<Value> {
     })
 }
 
-fn list(decoder: &mut Decoder<'_>, depth: usize) -> Decoded<Vec<Value>> {
+fn list(decoder: &mut Decoder<'_>, depth: usize) -> DecodeResult<Vec<Value>> {
     let mut values = Vec::new();
     let length = decoder.array()?;
     while has_more(decoder, length, values.len())? {
@@ -93,7 +93,7 @@ fn list(decoder: &mut Decoder<'_>, depth: usize) -> Decoded<Vec<Value>> {
 }
 
 /// Whether a list or map of this length, or else one with an end, has more members than those that were read.
-fn has_more(decoder: &mut Decoder<'_>, length: Option<u64>, read: usize) -> Decoded<bool> {
+fn has_more(decoder: &mut Decoder<'_>, length: Option<u64>, read: usize) -> DecodeResult<bool> {
     match length {
         Some(length) => Ok((read as u64) < length),
         None if decoder.datatype()? == Type::Break => {

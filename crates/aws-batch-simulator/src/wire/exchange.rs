@@ -34,26 +34,26 @@ impl<'a> Request<'a> {
 }
 
 /// The result of an operation.
-pub(crate) enum Outcome {
+pub(crate) enum OperationOutcome {
     Success(Value),
     Refused(Refusal),
     /// A fault replaces the answer.
     Fault(InjectedFault),
 }
 
-impl From<Refusal> for Outcome {
+impl From<Refusal> for OperationOutcome {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<Result<Value, Refusal>> for Outcome {
+impl From<Result<Value, Refusal>> for OperationOutcome {
     fn from(result: Result<Value, Refusal>) -> Self {
         result.map_or_else(Self::Refused, Self::Success)
     }
 }
 
-impl From<Result<Self, Refusal>> for Outcome {
+impl From<Result<Self, Refusal>> for OperationOutcome {
     fn from(result: Result<Self, Refusal>) -> Self {
         result.unwrap_or_else(Self::Refused)
     }
@@ -61,7 +61,7 @@ impl From<Result<Self, Refusal>> for Outcome {
 
 /// How a call ends for the caller.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub(crate) enum CallEnd {
     Reply(Reply),
     /// The connection is closed.
     Dropped,

@@ -10,7 +10,7 @@ mod responder;
 
 #[cfg(feature = "cloudwatch")]
 pub(crate) use self::cbor::decompressed;
-pub(crate) use self::exchange::{Ending, LARGEST_BODY, Outcome, Reply, Request};
+pub(crate) use self::exchange::{CallEnd, LARGEST_BODY, OperationOutcome, Reply, Request};
 pub(crate) use self::protocol::{Api, Protocol};
 pub(crate) use self::query::{escaped, percent_decoded};
 pub(crate) use self::refusal::Refusal;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::exchange::{Ending, Reply};
+use super::exchange::{CallEnd, Reply};
 use super::protocol::Api;
 #[cfg(feature = "cloudwatch")]
 use super::protocol::Protocol;
@@ -37,21 +37,21 @@ impl Responder {
     }
 
     /// The answer to a request that is larger than any service accepts.
-    pub(crate) fn too_large(&self) -> Ending {
-        Ending::Reply(Reply {
+    pub(crate) fn too_large(&self) -> CallEnd {
+        CallEnd::Reply(Reply {
             status: 413,
             headers: vec![id_header(self.next_request_id())],
             body: Vec::new(),
         })
     }
 
-    pub(crate) fn succeed(&self, api: &Api, operation: &str, value: &Value) -> Ending {
+    pub(crate) fn succeed(&self, api: &Api, operation: &str, value: &Value) -> CallEnd {
         let id = self.next_request_id();
         let body = api.protocol.answer(operation, value, &id);
         reply(id, api, 200, body, None)
     }
 
-    pub(crate) fn refuse(&self, api: &Api, refusal: &Refusal) -> Ending {
+    pub(crate) fn refuse(&self, api: &Api, refusal: &Refusal) -> CallEnd {
         let id = self.next_request_id();
         let body = api.error(refusal, &id);
         let sends_query_error = api.has_query_errors && self.sends_query_errors.load(Ordering::Relaxed);
@@ -63,13 +63,13 @@ impl Responder {
     }
 
     /// The end of a call whose answer is replaced by this fault.
-    pub(crate) fn fail(&self, api: &Api, operation: &str, fault: InjectedFault) -> Ending {
+    pub(crate) fn fail(&self, api: &Api, operation: &str, fault: InjectedFault) -> CallEnd {
         let answer = |status, body: &[u8]| reply(self.next_request_id(), api, status, body.to_vec(), None);
         match fault {
-            InjectedFault::Dropped { .. } => Ending::Dropped,
-            InjectedFault::Hung { .. } => Ending::Hung,
+            InjectedFault::Dropped { .. } => CallEnd::Dropped,
+            InjectedFault::Hung { .. } => CallEnd::Hung,
             // An answer that something in between has made: it lacks what those of the service have.
-            InjectedFault::Garbage { .. } if api.protocol.has_no_answers() => Ending::Reply(Reply {
+            InjectedFault::Garbage { .. } if api.protocol.has_no_answers() => CallEnd::Reply(Reply {
                 status: 200,
                 headers: Vec::new(),
                 body: b"<html>".to_vec(),
@@ -85,7 +85,7 @@ impl Responder {
     }
 }
 
-fn reply(id: String, api: &Api, status: u16, body: Vec<u8>, more: Option<(&'static str, String)>) -> Ending {
+fn reply(id: String, api: &Api, status: u16, body: Vec<u8>, more: Option<(&'static str, String)>) -> CallEnd {
     let content_type = api.protocol.content_type().to_owned();
     let mut headers = vec![id_header(id), ("content-type", content_type)];
     if api.has_checksums {
@@ -96,7 +96,7 @@ fn reply(id: String, api: &Api, status: u16, body: Vec<u8>, more: Option<(&'stat
         headers.push(("smithy-protocol", "rpc-v2-cbor".to_owned()));
     }
     headers.extend(more);
-    Ending::Reply(Reply { status, headers, body })
+    CallEnd::Reply(Reply { status, headers, body })
 }
 
 fn id_header(id: String) -> (&'static str, String) {

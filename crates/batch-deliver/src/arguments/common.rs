@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, Resettable};
 use encoding_rs::Encoding;
 
-use super::pace::Pacing;
+use super::pace::PaceArguments;
 use super::values::{encoding, positive, time};
 use crate::connection::{Connection, LookupTime, url};
 use crate::console::Console;
@@ -22,7 +22,7 @@ const RESUME: &str = "Continue by this journal: a file, or s3://bucket/key";
 // Without it, they would stand below the heading of the options before them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = Resettable::Reset)]
-pub(crate) struct Common {
+pub(crate) struct CommonArguments {
     #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
@@ -42,9 +42,9 @@ pub(crate) struct Common {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryArguments,
     #[command(flatten)]
-    pub(crate) pace: Pacing,
+    pub(crate) pace: PaceArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct Common {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recovery")]
-pub(crate) struct Recovery {
+pub(crate) struct RecoveryArguments {
     #[arg(long, value_name = "FILE", help = DEAD_LETTER)]
     pub(crate) dead_letter: Option<Location>,
     #[arg(long, value_name = "STATE", help = RESUME)]
@@ -63,7 +63,7 @@ pub(crate) struct Recovery {
     pub(crate) trust_journal: bool,
 }
 
-impl Recovery {
+impl RecoveryArguments {
     /// How a journal of another load is treated.
     pub(crate) fn claim(&self) -> Claim {
         if self.trust_journal {
@@ -74,8 +74,8 @@ impl Recovery {
     }
 }
 
-impl From<&Recovery> for Places {
-    fn from(recovery: &Recovery) -> Self {
+impl From<&RecoveryArguments> for Places {
+    fn from(recovery: &RecoveryArguments) -> Self {
         Self {
             dead_letter: recovery.dead_letter.clone(),
             resume: recovery.resume.clone(),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 
-use super::destinations::ToTable;
-use super::reads::{ReadPrice, Scanning, WritePrice};
+use super::destinations::TableArguments;
+use super::reads::{ReadPrice, ScanArguments, WritePrice};
 use super::simulation::SimulatedContent;
 use super::values::{name, value};
 use crate::outcome::Failure;
@@ -21,9 +21,9 @@ const WHERE: &str = "The items for which this holds: '#year < :until'";
 const CONDITION: &str = "Write only where this holds: 'attribute_not_exists(id) OR #v < :v'";
 
 #[derive(Debug, Args)]
-pub(crate) struct ToLoad {
+pub(crate) struct LoadArguments {
     #[command(flatten)]
-    pub(crate) from: ToTable,
+    pub(crate) from: TableArguments,
     /// Put an item only if the table has none with its key
     #[arg(long, conflicts_with = "expression", help_heading = "Condition")]
     pub(crate) if_absent: bool,
@@ -32,9 +32,9 @@ pub(crate) struct ToLoad {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ToDelete {
+pub(crate) struct DeleteArguments {
     #[command(flatten)]
-    pub(crate) from: ToTable,
+    pub(crate) from: TableArguments,
     /// Do not ask on a terminal before it begins
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -42,7 +42,7 @@ pub(crate) struct ToDelete {
     #[arg(long, conflicts_with_all = ["filter", "key_condition", "expression", "failed"], help_heading = "Items of the table instead of inputs")]
     pub(crate) all: bool,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) matching: MatchArguments,
     #[command(flatten)]
     pub(crate) condition: Condition,
 }
@@ -50,11 +50,11 @@ pub(crate) struct ToDelete {
 /// Which items of the table are meant, instead of those of inputs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Items of the table instead of inputs")]
-pub(crate) struct Matching {
+pub(crate) struct MatchArguments {
     #[arg(long = "where", help = WHERE, value_name = "EXPRESSION", conflicts_with_all = ["expression", "failed"])]
     pub(crate) filter: Option<String>,
     #[command(flatten)]
-    scanning: Scanning,
+    scanning: ScanArguments,
     #[command(flatten)]
     pub(crate) read_price: ReadPrice,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct Matching {
     pub(crate) simulation: SimulatedContent,
 }
 
-impl Matching {
+impl MatchArguments {
     /// Refuses what is only about the items of a table that are read.
     pub(crate) fn is_about_inputs(&self) -> Result<(), Failure> {
         if self.simulation.simulate_with.is_some() {
@@ -94,9 +94,9 @@ impl Matching {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ToUpdate {
+pub(crate) struct UpdateArguments {
     #[command(flatten)]
-    pub(crate) from: ToTable,
+    pub(crate) from: TableArguments,
     #[arg(long, help = SET, value_name = "ASSIGNMENTS", required_unless_present_any = ["remove", "add"])]
     pub(crate) set: Option<String>,
     /// Remove attributes: 'note, address.fax'
@@ -112,12 +112,12 @@ pub(crate) struct ToUpdate {
     #[arg(long, short)]
     pub(crate) yes: bool,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) matching: MatchArguments,
     #[command(flatten)]
     pub(crate) condition: Condition,
 }
 
-impl ToUpdate {
+impl UpdateArguments {
     /// The expression of all clauses.
     pub(crate) fn expression(&self) -> String {
         clauses([("SET", &self.set), ("REMOVE", &self.remove), ("ADD", &self.add)])

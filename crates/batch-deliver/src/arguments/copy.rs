@@ -3,15 +3,15 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::common::{Output, Recovery, Service};
+use super::common::{Output, RecoveryArguments, Service};
 use super::destinations::table;
-use super::pace::Pacing;
-use super::reads::{Projection, ReadPrice, Reads, WritePrice};
+use super::pace::PaceArguments;
+use super::reads::{Projection, ReadArguments, ReadPrice, WritePrice};
 use super::simulation::SimulatedTable;
 use crate::connection::{Connection, url};
 
 #[derive(Debug, Args)]
-pub(crate) struct ToCopy {
+pub(crate) struct CopyArguments {
     /// The table that is read, by its name or ARN
     #[arg(long, value_name = "FROM", value_parser = table)]
     pub(crate) from: String,
@@ -28,7 +28,7 @@ pub(crate) struct ToCopy {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadArguments,
     #[command(flatten)]
     pub(crate) read_price: ReadPrice,
     #[command(flatten)]
@@ -36,9 +36,9 @@ pub(crate) struct ToCopy {
     #[command(flatten)]
     pub(crate) projection: Projection,
     #[command(flatten)]
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryArguments,
     #[command(flatten)]
-    pub(crate) pace: Pacing,
+    pub(crate) pace: PaceArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(crate) struct ToCopy {
 #[command(next_help_heading = "Service")]
 pub(crate) struct Sides {
     #[command(flatten)]
-    from: FromSide,
+    from: SourceSide,
     /// The region of TO [default: --region]
     #[arg(long, value_name = "REGION")]
     to_region: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct Sides {
 /// Where the table that is read is.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Service")]
-pub(crate) struct FromSide {
+pub(crate) struct SourceSide {
     /// Region of the table to read [default: --region]
     #[arg(id = "from_region", long = "from-region", value_name = "REGION")]
     region: Option<String>,
@@ -81,9 +81,8 @@ pub(crate) struct FromSide {
     endpoint: Option<String>,
 }
 
-impl FromSide {
+impl SourceSide {
     /// Whether anything is given.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_given(&self) -> bool {
         self.region.is_some() || self.profile.is_some() || self.endpoint.is_some()
     }

@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 
 use clap::Args;
 
-use super::common::Common;
+use super::common::CommonArguments;
 use crate::format::{Character, CsvOptions, Key, Quote, TableFormat, TextFormat, Types};
 use crate::sink::QueueName;
 
 #[derive(Debug, Args)]
-pub(crate) struct ToTable {
+pub(crate) struct TableArguments {
     /// The table, by its name or ARN
     #[arg(long, value_name = "NAME", value_parser = table)]
     pub(crate) table: String,
@@ -17,13 +17,13 @@ pub(crate) struct ToTable {
     #[arg(long, value_enum, default_value_t = TableFormat::Auto, hide_possible_values = true)]
     pub(crate) format: TableFormat,
     #[command(flatten)]
-    pub(crate) items: Items,
+    pub(crate) items: ItemArguments,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArguments,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ToQueue {
+pub(crate) struct QueueArguments {
     /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL")]
     pub(crate) queue: QueueName,
@@ -32,21 +32,21 @@ pub(crate) struct ToQueue {
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group)]
     pub(crate) group_id: Option<String>,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArguments,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Items {
+pub(crate) struct ItemArguments {
     /// Key of the table: year:N,title:S [default: ask it]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
     #[command(flatten)]
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowArguments,
 }
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "CSV")]
-pub(crate) struct Rows {
+pub(crate) struct RowArguments {
     /// Types of columns: rating:N,seen:BOOL,tags:SS [default: those of the key, otherwise S]
     #[arg(long, value_name = "TYPES")]
     pub(crate) types: Option<Types>,
@@ -67,8 +67,8 @@ pub(crate) struct Rows {
     pub(crate) null: Option<String>,
 }
 
-impl From<&Rows> for CsvOptions {
-    fn from(rows: &Rows) -> Self {
+impl From<&RowArguments> for CsvOptions {
+    fn from(rows: &RowArguments) -> Self {
         let trimmed = |names: &Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect();
         Self {
             types: rows.types.clone(),
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn spaces_around_the_names_of_a_header_are_no_part_of_them() {
-        let rows = Rows {
+        let rows = RowArguments {
             header: Some(["id", " name "].map(ToOwned::to_owned).to_vec()),
-            ..Rows::default()
+            ..RowArguments::default()
         };
         assert_eq!(CsvOptions::from(&rows).header.unwrap(), ["id", "name"]);
     }

@@ -5,11 +5,11 @@ use clap::Args;
 use super::common::{Output, Service};
 use super::copy::Sides;
 use super::destinations::table;
-use super::reads::{Projection, ReadPrice, Reads};
+use super::reads::{Projection, ReadArguments, ReadPrice};
 use super::simulation::SimulatedTable;
 
 #[derive(Debug, Args)]
-pub(crate) struct ToDiff {
+pub(crate) struct DiffArguments {
     /// The first table, by its name or ARN
     #[arg(value_name = "FROM", value_parser = table)]
     pub(crate) from: String,
@@ -20,7 +20,7 @@ pub(crate) struct ToDiff {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadArguments,
     #[command(flatten)]
     pub(crate) price: ReadPrice,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::common::{Output, Service};
 use super::destinations::table;
-use super::reads::{Projection, ReadPrice, Reads};
+use super::reads::{Projection, ReadArguments, ReadPrice};
 use super::simulation::SimulatedTable;
 use crate::format::ItemFormat;
 use crate::keeping::Location;
@@ -12,7 +12,7 @@ use crate::keeping::Location;
 const FILE: &str = "A file, s3://bucket/key, or - for the standard output; gzip or zstd if it ends in .gz or .zst";
 
 #[derive(Debug, Args)]
-pub(crate) struct ToExport {
+pub(crate) struct ExportArguments {
     /// The table, by its name or ARN
     #[arg(long, value_name = "NAME", value_parser = table)]
     pub(crate) table: String,
@@ -25,7 +25,7 @@ pub(crate) struct ToExport {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadArguments,
     #[command(flatten)]
     pub(crate) price: ReadPrice,
     #[command(flatten)]

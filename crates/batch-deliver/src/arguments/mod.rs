@@ -6,53 +6,45 @@ mod copy;
 mod destinations;
 mod diff;
 mod export;
-#[cfg(feature = "s3")]
 mod objects;
 mod pace;
-#[cfg(feature = "put")]
 mod put;
 mod queues;
 mod reads;
 mod shards;
 mod simulation;
-#[cfg(feature = "spool")]
 mod spool;
 mod values;
 
 use std::env;
 use std::ffi::OsStr;
-#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
-use std::ffi::OsString;
 use std::io::{self, Write, stdout};
 use std::process;
 
-#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
-use clap::Args;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-#[cfg(feature = "distributed")]
-pub(crate) use self::common::Recovery;
-pub(crate) use self::common::{Common, Output, Service};
-pub(crate) use self::conditions::{Condition, Matching, ToDelete, ToLoad, ToUpdate};
-pub(crate) use self::copy::ToCopy;
-pub(crate) use self::destinations::{ToQueue, ToTable};
-pub(crate) use self::diff::ToDiff;
-pub(crate) use self::export::ToExport;
-#[cfg(feature = "s3")]
-pub(crate) use self::objects::ToDeleteObjects;
+pub(crate) use self::common::{CommonArguments, Output, RecoveryArguments, Service};
+pub(crate) use self::conditions::{Condition, DeleteArguments, LoadArguments, MatchArguments, UpdateArguments};
+pub(crate) use self::copy::CopyArguments;
+pub(crate) use self::destinations::{QueueArguments, TableArguments};
+pub(crate) use self::diff::DiffArguments;
+pub(crate) use self::export::ExportArguments;
+pub(crate) use self::objects::DeleteObjectsArguments;
+pub(crate) use self::put::PutArguments;
 #[cfg(feature = "put")]
-pub(crate) use self::put::{PutDestination, ToPut};
-pub(crate) use self::queues::{OtherSide, ToDrain, ToMove, ToRedrive, Which};
-pub(crate) use self::shards::{Cutting, ToPlan};
-#[cfg(feature = "distributed")]
-pub(crate) use self::shards::{OfSegments, ShardFormat, ToWork};
+pub(crate) use self::put::PutDestination;
+pub(crate) use self::queues::{DrainArguments, MessageArguments, MoveArguments, OtherSide, RedriveArguments};
+pub(crate) use self::shards::{PlanArguments, PlanFormat, SegmentArguments, ShardFormat, WorkerArguments};
 pub(crate) use self::simulation::{Content, SimulatedContent, SimulatedTable};
-#[cfg(feature = "spool")]
-pub(crate) use self::spool::ToSpool;
+pub(crate) use self::spool::SpoolArguments;
 use crate::console::{self, escaped};
 
 const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
+
+const PUT: &str = "Puts records into a stream of Kinesis or Firehose, messages into a topic of SNS, or events on a bus of EventBridge";
+
+const SPOOL: &str = "Shows what is in the folder of a spool, or moves its entries to a file that load or send delivers";
 
 /// Loads, copies, exports and deletes items of DynamoDB tables and messages of SQS queues, as fast as the services accept it
 #[derive(Debug, Parser)]
@@ -98,68 +90,54 @@ impl Arguments {
 pub(crate) enum Command {
     /// Puts items into a table: JSON lines, DynamoDB JSON, CSV; plain, gzip or zstd
     #[command(override_usage = "batch-deliver load --table NAME [OPTIONS] [INPUT]...")]
-    Load(ToLoad),
+    Load(LoadArguments),
     /// Updates attributes of items: each record has the key of an item, and values for the expressions
     #[command(override_usage = "batch-deliver update --table NAME --set ASSIGNMENTS [OPTIONS] [INPUT]...")]
-    Update(ToUpdate),
+    Update(UpdateArguments),
     /// Deletes items from a table, given as items or as their keys
     #[command(override_usage = "batch-deliver delete --table NAME [OPTIONS] [INPUT]...")]
-    Delete(ToDelete),
+    Delete(DeleteArguments),
     /// Sends messages to a queue, one on each line
     #[command(override_usage = "batch-deliver send --queue URL [OPTIONS] [INPUT]...")]
-    Send(ToQueue),
+    Send(QueueArguments),
     /// Moves messages from one queue to another, and deletes each when the other queue has it
     #[command(override_usage = "batch-deliver move --from URL --to URL [OPTIONS]")]
-    Move(Box<ToMove>),
+    Move(Box<MoveArguments>),
     /// Moves the messages of a dead-letter queue back to their queue
     #[command(override_usage = "batch-deliver redrive --queue URL [OPTIONS]")]
-    Redrive(Box<ToRedrive>),
+    Redrive(Box<RedriveArguments>),
     /// Writes the messages of a queue to a file, and deletes each when it is on the disk
     #[command(override_usage = "batch-deliver drain --queue URL [OPTIONS] FILE")]
-    Drain(ToDrain),
-    /// Puts records into a stream of Kinesis or Firehose, messages into a topic of SNS, or events on a bus of EventBridge
-    #[cfg(feature = "put")]
+    Drain(DrainArguments),
     #[command(
+        about = about(PUT, cfg!(feature = "put"), "put"),
         override_usage = "batch-deliver put (--stream NAME | --delivery-stream NAME | --topic ARN | --bus NAME) \
                                 [OPTIONS] [INPUT]..."
     )]
-    Put(ToPut),
-    #[cfg(not(feature = "put"))]
-    #[command(hide = true, disable_help_flag = true)]
-    Put(NotBuilt),
+    Put(PutArguments),
     /// Writes the items of a table to a file, an object of S3 or the standard output
     #[command(override_usage = "batch-deliver export --table NAME [OPTIONS] FILE")]
-    Export(ToExport),
+    Export(ExportArguments),
     /// Copies the items of a table into another one, of any account and region
     #[command(override_usage = "batch-deliver copy --from FROM --to TO [OPTIONS]")]
-    Copy(Box<ToCopy>),
+    Copy(Box<CopyArguments>),
     /// Deletes objects from a bucket of S3, given by their keys, one on each line
-    #[cfg(feature = "s3")]
     #[command(override_usage = "batch-deliver delete-objects --bucket BUCKET [OPTIONS] [INPUT]...")]
-    DeleteObjects(ToDeleteObjects),
-    #[cfg(not(feature = "s3"))]
-    #[command(hide = true, disable_help_flag = true)]
-    DeleteObjects(NotBuilt),
+    DeleteObjects(DeleteObjectsArguments),
     /// Compares two tables: which keys are in only one of them, and which items differ
     #[command(override_usage = "batch-deliver diff [OPTIONS] FROM TO")]
-    Diff(Box<ToDiff>),
+    Diff(Box<DiffArguments>),
     /// Divides inputs into shards for workers, and prints them as JSON
     #[command(override_usage = "batch-deliver plan [OPTIONS] INPUT...")]
-    Plan(ToPlan),
+    Plan(PlanArguments),
     /// Delivers shards from an activity of Step Functions until it is stopped
-    #[cfg(feature = "distributed")]
     #[command(override_usage = "batch-deliver worker --activity ARN --table NAME [OPTIONS]")]
-    Worker(Box<ToWork>),
-    #[cfg(not(feature = "distributed"))]
-    #[command(hide = true, disable_help_flag = true)]
-    Worker(NotBuilt),
-    /// Shows what is in the folder of a spool, or moves its entries to a file that load or send delivers
-    #[cfg(feature = "spool")]
-    #[command(override_usage = "batch-deliver spool [--to FILE [--refused | --salvage]] [OPTIONS] DIR")]
-    Spool(ToSpool),
-    #[cfg(not(feature = "spool"))]
-    #[command(hide = true, disable_help_flag = true)]
-    Spool(NotBuilt),
+    Worker(Box<WorkerArguments>),
+    #[command(
+        about = about(SPOOL, cfg!(feature = "spool"), "spool"),
+        override_usage = "batch-deliver spool [--to FILE [--refused | --salvage]] [OPTIONS] DIR"
+    )]
+    Spool(SpoolArguments),
     /// Prints the help of the program, or of a command
     #[command(hide = true)]
     Help {
@@ -175,12 +153,13 @@ pub(crate) enum Command {
     },
 }
 
-/// The arguments of a command that this program was built without, whatever they are.
-#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
-#[derive(Debug, Args)]
-pub(crate) struct NotBuilt {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _arguments: Vec<OsString>,
+/// What a command does, and how to get it if the program was built without it.
+fn about(what: &str, is_built: bool, feature: &str) -> String {
+    if is_built {
+        what.to_owned()
+    } else {
+        format!("{what} (not in this program: build it with --features {feature})")
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::common::Common;
+use super::common::CommonArguments;
 use crate::format::TextFormat;
 use crate::source::SCHEME;
 
@@ -12,7 +12,7 @@ const FORMAT: &str =
     "Lines that are keys, or rows of an inventory or a manifest; or JSON with Key and optionally VersionId";
 
 #[derive(Debug, Args)]
-pub(crate) struct ToDeleteObjects {
+pub(crate) struct DeleteObjectsArguments {
     #[arg(long, help = BUCKET, value_name = "BUCKET", value_parser = bucket)]
     pub(crate) bucket: BucketArgument,
     #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
@@ -24,7 +24,7 @@ pub(crate) struct ToDeleteObjects {
     #[arg(long)]
     pub(crate) no_check: bool,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArguments,
 }
 
 /// A bucket, and a prefix of keys, which may be empty.

@@ -9,7 +9,7 @@ use crate::sink::{PaceOptions, Strategy};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace")]
-pub(crate) struct Pacing {
+pub(crate) struct PaceArguments {
     /// Maximum write units, messages, events, or KiB of records per second
     #[arg(long, value_name = "RATE", value_parser = at_least_one)]
     pub(crate) max_rate: Option<f64>,
@@ -30,8 +30,8 @@ pub(crate) struct Pacing {
     pub(crate) deadline: Option<Duration>,
 }
 
-impl From<&Pacing> for PaceOptions {
-    fn from(pacing: &Pacing) -> Self {
+impl From<&PaceArguments> for PaceOptions {
+    fn from(pacing: &PaceArguments) -> Self {
         Self {
             max_rate: pacing.max_rate,
             share: pacing.share,

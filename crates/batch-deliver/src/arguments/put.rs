@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use super::common::Common;
+use super::common::CommonArguments;
 use super::destinations::{GROUP, group};
-use crate::format::{EventDefaults, TextFormat};
+use crate::format::TextFormat;
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
                       (topics); detail, detail_type, source, resources, time (buses)";
 
 #[derive(Debug, Args)]
-pub(crate) struct ToPut {
+pub(crate) struct PutArguments {
     #[command(flatten)]
     pub(crate) destination: PutDestination,
     #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
@@ -26,9 +26,9 @@ pub(crate) struct ToPut {
         conflicts_with_all = ["stream", "delivery_stream", "bus"])]
     pub(crate) group_id: Option<String>,
     #[command(flatten)]
-    pub(crate) events: Events,
+    pub(crate) events: EventArguments,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonArguments,
 }
 
 /// The destination: exactly one of these.
@@ -51,19 +51,13 @@ pub(crate) struct PutDestination {
 
 /// The parts of events that do not have them.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Events {
+pub(crate) struct EventArguments {
     /// The source of events that have none
     #[arg(long, value_name = "NAME", requires = "bus", conflicts_with_all = ["stream", "delivery_stream", "topic"])]
     pub(crate) source: Option<String>,
     /// The detail type of events that have none
     #[arg(long, value_name = "NAME", requires = "bus", conflicts_with_all = ["stream", "delivery_stream", "topic"])]
     pub(crate) detail_type: Option<String>,
-}
-
-impl From<Events> for EventDefaults {
-    fn from(Events { source, detail_type }: Events) -> Self {
-        Self { source, detail_type }
-    }
 }
 
 fn topic(text: &str) -> Result<String, String> {

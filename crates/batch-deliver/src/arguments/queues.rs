@@ -5,13 +5,13 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::common::{Output, Service};
 use super::destinations::{GROUP, group};
-use super::pace::Pacing;
+use super::pace::PaceArguments;
 use super::simulation::SimulatedContent;
 use crate::connection::url;
 use crate::sink::{MessageFilter, QueueName};
 
 #[derive(Debug, Args)]
-pub(crate) struct ToMove {
+pub(crate) struct MoveArguments {
     /// The queue to take messages from, by its URL, ARN or name
     #[arg(long, value_name = "URL")]
     pub(crate) from: QueueName,
@@ -19,11 +19,11 @@ pub(crate) struct ToMove {
     #[arg(long, value_name = "URL")]
     pub(crate) to: QueueName,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: MessageArguments,
     #[command(flatten)]
     pub(crate) other_side: OtherSide,
     #[command(flatten)]
-    pub(crate) pace: Pacing,
+    pub(crate) pace: PaceArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct ToMove {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ToRedrive {
+pub(crate) struct RedriveArguments {
     /// The dead-letter queue, by its URL, ARN or name
     #[arg(long, value_name = "URL")]
     pub(crate) queue: QueueName,
@@ -41,9 +41,9 @@ pub(crate) struct ToRedrive {
     #[arg(long, value_name = "URL")]
     pub(crate) to: Option<QueueName>,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: MessageArguments,
     #[command(flatten)]
-    pub(crate) pace: Pacing,
+    pub(crate) pace: PaceArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct ToRedrive {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ToDrain {
+pub(crate) struct DrainArguments {
     /// The file to append the messages to, or - for the standard output; what the reader of a pipe does not read is lost
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
@@ -59,7 +59,7 @@ pub(crate) struct ToDrain {
     #[arg(long, value_name = "URL")]
     pub(crate) queue: QueueName,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: MessageArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct ToDrain {
 
 /// Which messages are taken.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct MessageArguments {
     /// Take so many messages at most
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
@@ -82,7 +82,7 @@ pub(crate) struct Which {
     pub(crate) pointer: Vec<(String, String)>,
 }
 
-impl Which {
+impl MessageArguments {
     pub(crate) fn filter(&self) -> MessageFilter {
         MessageFilter::new(self.attribute.clone(), self.pointer.clone())
     }

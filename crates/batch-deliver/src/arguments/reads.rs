@@ -15,7 +15,7 @@ const PROJECT: &str = "Only these attributes: 'title, #year, info.rating'";
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reads")]
-pub(crate) struct Reads {
+pub(crate) struct ReadArguments {
     #[arg(long, help = FILTER, value_name = "EXPRESSION")]
     pub(crate) filter: Option<String>,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Reads {
     #[arg(long)]
     consistent: bool,
     #[command(flatten)]
-    pub(crate) scanning: Scanning,
+    pub(crate) scanning: ScanArguments,
 }
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ pub(crate) struct WritePrice {
 
 /// How a table is read, below the heading of what is read.
 #[derive(Debug, Args)]
-pub(crate) struct Scanning {
+pub(crate) struct ScanArguments {
     #[arg(long, help = KEY_CONDITION, value_name = "KEY", conflicts_with = "segments")]
     pub(super) key_condition: Option<String>,
     /// Read the table in so many segments
@@ -74,7 +74,7 @@ pub(crate) struct Scanning {
     max_read_rate: Option<f64>,
 }
 
-impl Reads {
+impl ReadArguments {
     /// What is read of a table, with these attributes or all.
     pub(crate) fn of(&self, table: &str, project: Option<&str>) -> TableReads {
         let Placeholders { names, values } = &self.placeholders;
@@ -88,7 +88,7 @@ impl Reads {
     }
 }
 
-impl Scanning {
+impl ScanArguments {
     /// What is read of a table, all attributes, eventually consistent.
     pub(super) fn of(
         &self,

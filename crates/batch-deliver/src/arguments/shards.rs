@@ -1,37 +1,23 @@
 //! The arguments of the commands for shards: those that plan them, and those of a worker.
 
-#[cfg(feature = "distributed")]
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-#[cfg(feature = "distributed")]
-use super::common::Output;
-use super::common::Service;
-#[cfg(feature = "distributed")]
+use super::common::{Output, Service};
 use super::conditions::{Condition, clauses};
-#[cfg(feature = "distributed")]
-use super::copy::FromSide;
-use super::destinations::table;
-#[cfg(feature = "distributed")]
-use super::destinations::{GROUP, Items, group};
-#[cfg(feature = "distributed")]
-use super::pace::{Pacing, at_least_one};
-#[cfg(feature = "distributed")]
+use super::copy::SourceSide;
+use super::destinations::{GROUP, ItemArguments, group, table};
+use super::pace::{PaceArguments, at_least_one};
 use super::reads::Placeholders;
-#[cfg(feature = "distributed")]
 use super::values::time;
-#[cfg(feature = "distributed")]
 use crate::keeping::Location;
-#[cfg(feature = "distributed")]
 use crate::sink::QueueName;
-use crate::source::MOST_SEGMENTS;
-#[cfg(feature = "distributed")]
-use crate::source::TableReads;
+use crate::source::{MOST_SEGMENTS, TableReads};
 
 #[derive(Debug, Args)]
-pub(crate) struct ToPlan {
+pub(crate) struct PlanArguments {
     /// Files, patterns, exports, or objects of S3
     #[arg(value_name = "INPUT", required_unless_present = "from_table")]
     pub(crate) inputs: Vec<String>,
@@ -45,8 +31,8 @@ pub(crate) struct ToPlan {
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = size)]
     pub(crate) shard_bytes: u64,
     /// Cut inputs if their content allows it (auto), or all of them at line ends (lines)
-    #[arg(long, value_enum, default_value_t = Cutting::Auto)]
-    pub(crate) format: Cutting,
+    #[arg(long, value_enum, default_value_t = PlanFormat::Auto)]
+    pub(crate) format: PlanFormat,
     /// Print one shard on each line instead of a JSON array
     #[arg(long)]
     pub(crate) lines: bool,
@@ -55,7 +41,7 @@ pub(crate) struct ToPlan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Cutting {
+pub(crate) enum PlanFormat {
     Auto,
     Lines,
 }
@@ -67,25 +53,19 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-#[cfg(feature = "distributed")]
 const DEAD_LETTERS: &str =
     "Folder or s3://bucket/prefix/ for undelivered entries; without it, a shard that has any fails";
 
-#[cfg(feature = "distributed")]
 const CHECKPOINTS: &str = "Folder or s3://bucket/prefix/ for the progress of each shard, which continues there when it is \
                            handed out again; needs --dead-letters, except for --export, and `execution` in each shard";
 
-#[cfg(feature = "distributed")]
 const EXPORT: &str = "Export to this folder or s3://bucket/prefix/";
 
-#[cfg(feature = "distributed")]
 const WHERE: &str = "Only items for which this holds: '#year < :until'";
 
-#[cfg(feature = "distributed")]
 const SET: &str = "Update the items: 'status = :status'";
 
 /// The options of tables and of rows, and those of scans, which a worker for a queue does not make.
-#[cfg(feature = "distributed")]
 const NOT_FOR_QUEUES: [&str; 12] = [
     "table",
     "key",
@@ -102,7 +82,6 @@ const NOT_FOR_QUEUES: [&str; 12] = [
 ];
 
 /// The options of what is written to a table or a queue, and of lines that are read.
-#[cfg(feature = "distributed")]
 const NOT_FOR_EXPORTS: [&str; 22] = [
     "table",
     "queue",
@@ -128,9 +107,8 @@ const NOT_FOR_EXPORTS: [&str; 22] = [
     "null",
 ];
 
-#[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
-pub(crate) struct ToWork {
+pub(crate) struct WorkerArguments {
     /// The activity to get shards from; not for Lambda functions
     #[arg(long, value_name = "ARN")]
     pub(crate) activity: Option<String>,
@@ -149,7 +127,7 @@ pub(crate) struct ToWork {
     #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<ShardFormat>,
     #[command(flatten)]
-    pub(crate) items: Items,
+    pub(crate) items: ItemArguments,
     /// Skip up to this many bad lines of a shard
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep_going: u64,
@@ -161,20 +139,19 @@ pub(crate) struct ToWork {
     #[arg(long, value_name = "DIR", help = CHECKPOINTS)]
     pub(crate) checkpoints: Option<Location>,
     #[command(flatten)]
-    pub(crate) pace: Pacing,
+    pub(crate) pace: PaceArguments,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]
-    pub(crate) of_segments: OfSegments,
+    pub(crate) of_segments: SegmentArguments,
 }
 
 /// What is done with the items of segments of a table.
-#[cfg(feature = "distributed")]
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Segments of a table")]
-pub(crate) struct OfSegments {
+pub(crate) struct SegmentArguments {
     #[arg(long, help = EXPORT, value_name = "DIR", conflicts_with_all = NOT_FOR_EXPORTS)]
     pub(crate) export: Option<Location>,
     /// Size of a part of an export, unpacked
@@ -196,11 +173,10 @@ pub(crate) struct OfSegments {
     #[command(flatten)]
     pub(crate) placeholders: Placeholders,
     #[command(flatten)]
-    pub(crate) from: FromSide,
+    pub(crate) from: SourceSide,
 }
 
-#[cfg(feature = "distributed")]
-impl OfSegments {
+impl SegmentArguments {
     /// The expression of all clauses of an update, if it is one.
     pub(crate) fn update(&self) -> Option<String> {
         Some(clauses([
@@ -238,7 +214,6 @@ impl OfSegments {
     }
 }
 
-#[cfg(feature = "distributed")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShardFormat {
     Json,
@@ -248,7 +223,6 @@ pub(crate) enum ShardFormat {
     Text,
 }
 
-#[cfg(feature = "distributed")]
 fn heartbeat(text: &str) -> Result<Duration, String> {
     time(text, Duration::from_secs(1), "a heartbeat must be at least 1s")
 }

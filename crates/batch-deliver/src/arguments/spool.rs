@@ -7,7 +7,7 @@ use clap::Args;
 use super::common::Output;
 
 #[derive(Debug, Args)]
-pub(crate) struct ToSpool {
+pub(crate) struct SpoolArguments {
     /// The folder of the spool
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,

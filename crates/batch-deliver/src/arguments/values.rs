@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use encoding_rs::Encoding;
 
-use crate::format::{ItemFormat, Json, TableFormat, TextFormat};
+use crate::format::{ItemFormat, TableFormat, TextFormat, value_of_json};
 use crate::sink::Strategy;
 use crate::source::Order;
 
@@ -68,7 +68,7 @@ pub(super) fn name(text: &str) -> Result<(String, String), String> {
 
 pub(super) fn value(text: &str) -> Result<(String, AttributeValue), String> {
     let (placeholder, value) = placeholder(text, ':')?;
-    let json = Json::default().value(value.as_bytes());
+    let json = value_of_json(value.as_bytes());
     let value = json.unwrap_or_else(|_| AttributeValue::S(value.to_owned()));
     Ok((placeholder.to_owned(), value))
 }

@@ -2,26 +2,27 @@
 
 use std::collections::HashMap;
 
-use super::estimate::{Estimate, Told};
-use super::from_table::FromTable;
+use super::estimate::{Estimate, TableFigures};
 use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
 use super::site;
 use super::table::known_key;
-use crate::arguments::{SimulatedTable, ToCopy};
+use super::table_delivery::TableDelivery;
+use crate::arguments::{CopyArguments, SimulatedTable};
 use crate::connection::{Connection, LookupTime, words};
+use crate::console::Console;
 use crate::format::Writes;
-use crate::job::Opened;
+use crate::job::Job;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{self, Access, Change, Existing, Expressions, PaceOptions};
+use crate::sink::{self, Access, Change, Destination, ExistingTable, Expressions, PaceOptions, Target};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 /// The placeholder for the partition key, which every item has.
 const KEY: &str = "#key";
 
 /// Copies the items.
-pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: CopyArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let reads = arguments
         .reads
@@ -39,7 +40,7 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
     let key = known_key(&arguments.from, &source, key.as_ref())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
-        let told = Told::by(&source, &reads).await?;
+        let told = TableFigures::by(&source, &reads).await?;
         let estimate = Estimate {
             words: told.words.clone(),
             items: told.items,
@@ -73,49 +74,70 @@ pub(super) async fn run(arguments: ToCopy) -> Result<Outcome, Failure> {
         };
         sink::table(&arguments.to, Some(key.clone()), &access).await?.0
     };
-    let options = PaceOptions::from(&arguments.pace).options()?;
-    let settings = vec![("--if-absent", arguments.if_absent.to_string())];
-    let copy = FromTable {
-        command: "copy",
+    let from_table = TableDelivery {
         reads: &reads,
         table: &source,
         places: Places::from(&arguments.recovery),
         claim: arguments.recovery.claim(),
-        options,
-        settings,
+        options: PaceOptions::from(&arguments.pace).options()?,
         when_nothing_matches: mismatch(&reads, &key),
-        connection: Connection::from(&arguments.service).until(arguments.pace.deadline),
-        every: arguments.output.every(),
-        console: &console,
     };
-    copy.places.check(&[], &[])?;
-    let journal = copy.journal(&destination)?;
-    let has_begun = journal.as_ref().is_some_and(Opened::has_begun);
-    if let Some(target) = target.filter(|_| !has_begun && !arguments.if_absent && !arguments.overwrite) {
-        check_empty(&arguments.to, &target, to.lookup_time).await?;
-    }
-    let places = [
-        (&*arguments.from, source.site.as_ref()),
-        (&*arguments.to, destination.site.as_ref()),
-    ];
-    site::say(&console, &places, false).await;
+    from_table.places.check(&[], &[])?;
     let writes = Writes::puts(Some(key.clone()));
+    let (target, time) = (target.as_ref(), to.lookup_time);
     if !arguments.if_absent {
-        return copy.deliver(&destination, journal, move |item| writes.of(item)).await;
+        let job = job(&arguments, destination, console);
+        let opened = from_table.open(&job, move |item| writes.of(item))?;
+        begin(&arguments, &job, &source, target, opened.has_begun, time).await?;
+        return from_table.deliver(&job, opened).await;
     }
-    let destination = sink::item_writes(destination)?;
     let expressions = Expressions {
         change: Change::Put,
         condition: Some(format!("attribute_not_exists({KEY})")),
         names: HashMap::from([(KEY.to_owned(), key.partition.name)]),
         values: HashMap::new(),
     };
-    let entry = move |item| expressions.write(writes.of(item)?);
-    copy.deliver(&destination, journal, entry).await
+    let job = job(&arguments, sink::item_writes(destination)?, console);
+    let opened = from_table.open(&job, move |item| expressions.write(writes.of(item)?))?;
+    begin(&arguments, &job, &source, target, opened.has_begun, time).await?;
+    from_table.deliver(&job, opened).await
+}
+
+fn job<T: Target>(arguments: &CopyArguments, destination: Destination<T>, console: Console) -> Job<T> {
+    Job {
+        command: "copy",
+        destination,
+        settings: vec![("--if-absent", arguments.if_absent.to_string())],
+        keep_going: 0,
+        concurrency: arguments.pace.concurrency,
+        every: arguments.output.every(),
+        connection: Connection::from(&arguments.service).until(arguments.pace.deadline),
+        console,
+    }
+}
+
+/// Says where both tables are. A copy that begins is refused if its target has items that it would replace.
+async fn begin<T: Target>(
+    arguments: &CopyArguments,
+    job: &Job<T>,
+    source: &ExistingTable,
+    target: Option<&ExistingTable>,
+    has_begun: bool,
+    time: LookupTime,
+) -> Result<(), Failure> {
+    if let Some(target) = target.filter(|_| !has_begun && !arguments.if_absent && !arguments.overwrite) {
+        check_empty(&arguments.to, target, time).await?;
+    }
+    let places = [
+        (&*arguments.from, source.site.as_ref()),
+        (&*arguments.to, job.destination.site.as_ref()),
+    ];
+    site::say(&job.console, &places, false).await;
+    Ok(())
 }
 
 /// Refuses tables that are the same, or whose keys differ.
-fn check(arguments: &ToCopy, source: &Existing, target: &Existing) -> Result<(), Failure> {
+fn check(arguments: &CopyArguments, source: &ExistingTable, target: &ExistingTable) -> Result<(), Failure> {
     let (from, to) = (&arguments.from, &arguments.to);
     if source.is_same(from, target, to) {
         return Err(Failure::WrongUse(format!(
@@ -134,7 +156,7 @@ fn check(arguments: &ToCopy, source: &Existing, target: &Existing) -> Result<(),
 }
 
 /// Refuses a table that has items.
-async fn check_empty(name: &str, table: &Existing, time: LookupTime) -> Result<(), Failure> {
+async fn check_empty(name: &str, table: &ExistingTable, time: LookupTime) -> Result<(), Failure> {
     let first = table.client.scan().table_name(name).limit(1).consistent_read(true);
     match time.wait(&format!("the table {name}"), first.send()).await? {
         Ok(page) if page.items().is_empty() => Ok(()),

@@ -4,20 +4,20 @@ use super::deliver::{deliver, deliver_after};
 use super::matching;
 use super::question::{can_ask, question};
 use super::table::{needed, single, whole};
-use crate::arguments::{Common, ToDelete};
+use crate::arguments::{CommonArguments, DeleteArguments};
 use crate::console::counted;
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, Settings, Target};
 use crate::source::{Input, InputStorage, described};
 
 /// Deletes the items of the inputs.
-pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DeleteArguments) -> Result<Outcome, Failure> {
     let matching = &arguments.matching;
     if arguments.all || matching.filter.is_some() || matching.is_of_one_key() {
         return Box::pin(matching::delete(arguments)).await;
     }
-    let ToDelete {
+    let DeleteArguments {
         from,
         yes,
         condition,
@@ -35,7 +35,11 @@ pub(super) async fn run(arguments: ToDelete) -> Result<Outcome, Failure> {
 }
 
 /// Begins at once, or after the answer to a question.
-pub(super) async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) -> Result<Outcome, Failure> {
+pub(super) async fn begin<T: Target>(
+    job: InputJob<T>,
+    common: &CommonArguments,
+    yes: bool,
+) -> Result<Outcome, Failure> {
     if yes || !can_ask() {
         deliver(job, common).await
     } else {
@@ -44,7 +48,8 @@ pub(super) async fn begin<T: Target>(job: Job<T>, common: &Common, yes: bool) ->
 }
 
 /// Asks whether to begin, with the number of entries if the inputs can be read twice. Blocks.
-fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
+fn ask<T: Target>(delivery: &InputJob<T>, inputs: &[Input]) -> Result<(), Failure> {
+    let job = &delivery.job;
     if inputs.iter().any(|input| input.storage == InputStorage::Standard) {
         let words =
             "the keys and the answer cannot both come from the terminal: add --yes to delete without a question";
@@ -55,7 +60,7 @@ fn ask<T: Target>(job: &Job<T>, inputs: &[Input]) -> Result<(), Failure> {
         job.console.warn(&format!("reading {}", described(inputs)));
     }
     let count = if inputs.iter().all(|input| input.bytes.is_some()) {
-        counted(job.sums(inputs.to_vec())?.entries, "key")
+        counted(delivery.sums(inputs.to_vec())?.entries, "key")
     } else {
         "an unknown number of keys".to_owned()
     };

@@ -6,17 +6,17 @@ use aws_sdk_s3::types::ObjectIdentifier;
 use futures::FutureExt;
 
 use super::delete::begin;
-use crate::arguments::ToDeleteObjects;
+use crate::arguments::DeleteObjectsArguments;
 use crate::console::{Console, counted};
-use crate::format::{EachLine, Keys, TextFormat};
-use crate::job::{Job, Look};
+use crate::format::{Keys, LineFormat, TextFormat};
+use crate::job::Look;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, ObjectLookup};
 use crate::source::Order;
 
 /// Deletes the objects whose keys the inputs have.
-pub(super) async fn run(arguments: ToDeleteObjects) -> Result<Outcome, Failure> {
-    let ToDeleteObjects {
+pub(super) async fn run(arguments: DeleteObjectsArguments) -> Result<Outcome, Failure> {
+    let DeleteObjectsArguments {
         bucket,
         format,
         yes,
@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: ToDeleteObjects) -> Result<Outcome, Failure> 
         ("--format", format.name().to_owned()),
         ("prefix", bucket.prefix.clone()),
     ];
-    let keys = EachLine {
+    let keys = LineFormat {
         parse: Keys {
             is_json: format == TextFormat::Json,
             bucket: bucket.bucket.clone(),
@@ -40,13 +40,10 @@ pub(super) async fn run(arguments: ToDeleteObjects) -> Result<Outcome, Failure> 
     let look = lookup
         .filter(|_| !no_check)
         .map(|lookup| look(bucket.bucket, lookup, console.clone()));
-    let job = common.job("delete-objects", Arc::new(keys), destination, settings, console);
-    let job = Job {
-        // They have the same result in any order.
-        order: job.order.or(Some(Order::Turns)),
-        look,
-        ..job
-    };
+    let mut job = common.input_job("delete-objects", Arc::new(keys), destination, settings, console);
+    // They have the same result in any order.
+    job.reads.order.get_or_insert(Order::Turns);
+    job.reads.look = look;
     Box::pin(begin(job, &common, yes)).await
 }
 

@@ -7,28 +7,25 @@ use std::sync::Arc;
 use tokio::task;
 
 use super::site;
-use crate::arguments::Common;
-#[cfg(feature = "s3")]
-use crate::connection;
+use crate::arguments::CommonArguments;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
-use crate::job::{self, Job, Kept};
-use crate::keeping::{DeadLetter, FailedConditions, Places, State};
+use crate::job::{InputJob, InputReads, Job, Occasion, Run, Source, StartFailure};
+use crate::keeping::{DeadLetter, FailedConditions, Places};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{FileIdentity, is_standard};
 use crate::progress::Summary;
-#[cfg(feature = "s3")]
-use crate::sink;
 use crate::sink::{Access, Destination, PaceOptions, Settings, Target};
 use crate::source::{Format, Input, Order, described, named};
 use crate::stop::Stop;
 use crate::worker::Shard;
+use crate::{connection, sink};
 
 /// What happens after the inputs are found, and before the delivery begins.
-type Before<T> = fn(&Job<T>, &[Input]) -> Result<(), Failure>;
+type Confirmation<T> = fn(&InputJob<T>, &[Input]) -> Result<(), Failure>;
 
 /// Delivers the inputs.
-pub(super) async fn deliver<T: Target>(job: Job<T>, common: &Common) -> Result<Outcome, Failure> {
+pub(super) async fn deliver<T: Target>(job: InputJob<T>, common: &CommonArguments) -> Result<Outcome, Failure> {
     Box::pin(deliver_after(job, common, None)).await
 }
 
@@ -37,45 +34,47 @@ const DESTRUCTIVE: [&str; 3] = ["delete", "delete-objects", "update"];
 
 /// Delivers the inputs, unless `before` returns an error. It may block.
 pub(super) async fn deliver_after<T: Target>(
-    mut job: Job<T>,
-    common: &Common,
-    before: Option<Before<T>>,
+    mut delivery: InputJob<T>,
+    common: &CommonArguments,
+    before: Option<Confirmation<T>>,
 ) -> Result<Outcome, Failure> {
-    let mut inputs = named(&common.inputs, &job.connection).await?;
+    let mut inputs = named(&common.inputs, &delivery.job.connection).await?;
     for input in &mut inputs {
         input.encoding = common.encoding;
     }
-    if job.order.is_none() && inputs.iter().all(|input| input.has_own_keys) {
-        job.order = Some(Order::Turns);
+    if delivery.reads.order.is_none() && inputs.iter().all(|input| input.has_own_keys) {
+        delivery.reads.order = Some(Order::Turns);
     }
-    let inputs = shard(&job, common, inputs)?;
-    job.console.info(&format!("reading {}", described(&inputs)));
+    let inputs = shard(&delivery, common, inputs)?;
+    let console = delivery.job.console.clone();
+    console.info(&format!("reading {}", described(&inputs)));
     Places::check_inputs(&inputs)?;
     if common.dry_run {
-        return task::block_in_place(|| job.dry_run(inputs));
+        return task::block_in_place(|| delivery.dry_run(inputs));
     }
     let places = Places {
-        failed: job.failed.clone(),
+        failed: delivery.failed.clone(),
         ..Places::from(&common.recovery)
     };
     places.check(&common.inputs, &inputs)?;
-    if job.console.is_json() && places.failed.as_deref().is_some_and(is_standard) {
+    if console.is_json() && places.failed.as_deref().is_some_and(is_standard) {
         let words =
             "the records of --failed and --json cannot both be written to the standard output: leave out --json";
         return Err(Failure::WrongUse(words.to_owned()));
     }
-    if DESTRUCTIVE.contains(&job.command) {
-        let place = (&*job.destination.name, job.destination.site.as_ref());
-        site::say(&job.console, &[place], before.is_some()).await;
+    if DESTRUCTIVE.contains(&delivery.job.command) {
+        let destination = &delivery.job.destination;
+        let place = (&*destination.name, destination.site.as_ref());
+        site::say(&console, &[place], before.is_some()).await;
     }
     if let Some(before) = before {
-        task::block_in_place(|| before(&job, &inputs))?;
+        task::block_in_place(|| before(&delivery, &inputs))?;
         // The inputs are read again.
-        let _ = job.format.take_line_breaks();
+        let _ = delivery.reads.format.take_line_breaks();
     }
+    let InputJob { mut job, reads, failed } = delivery;
     // A deadline begins after the answer.
     let options = PaceOptions::from(&common.pace).options()?;
-    #[cfg(feature = "s3")]
     if places.resume.is_some() && inputs.iter().any(Input::is_object) {
         let endpoint = connection::endpoint_of(&job.connection.config().await?, "S3");
         job.settings.push((sink::ENDPOINT_OF_INPUTS, endpoint));
@@ -87,53 +86,42 @@ pub(super) async fn deliver_after<T: Target>(
         .collect();
     let dead_letter = dead_letter(&places, &job, &pipes).await?;
     let open = |path: &PathBuf| FailedConditions::open(path, &pipes);
-    let failed = job.failed.as_ref().map(open).transpose()?;
+    let failed = failed.as_ref().map(open).transpose()?;
     let stop = Stop::default();
-    stop.print_warnings(job.console.clone(), can_be_renewed);
-    let (state, settled, earlier) = job.journal(places.resume.as_ref(), common.recovery.claim(), &inputs)?;
-    stop.on_interrupt(job.console.clone());
-    let has_begun = state.as_ref().is_some_and(State::has_begun);
-    let read_so_far = job::read_so_far(state.as_ref());
-    let mut reading = job.read(inputs, settled, read_so_far.as_ref());
-    if let Some(look) = job.look.as_ref().filter(|_| !has_begun) {
-        match reading.looked_at(look, &stop).await {
-            Ok(looked_at) => reading = looked_at,
-            Err(failure) => {
-                if let Some(dead_letter) = &dead_letter {
-                    // Removes empty files.
-                    task::block_in_place(|| dead_letter.close());
-                }
-                return Err(failure);
-            }
-        }
-    }
-    let journal = job::begin(state, read_so_far, &stop)
-        .map_err(|error| Failure::Failed(format!("the journal cannot be written: {error}")))?;
-    let kept = Kept {
+    stop.print_warnings(console.clone(), can_be_renewed);
+    let source = Source::Inputs(inputs, &reads);
+    let opened = job.open(source, places.resume.as_ref(), common.recovery.claim())?;
+    stop.on_interrupt(console.clone());
+    let run = Run {
         options,
-        journal,
-        earlier,
         dead_letter,
         failed,
         stop,
-        resumes: places.resume,
-        is_repeated: false,
+        occasion: Occasion::Command { resumes: places.resume },
     };
-    let summary = job.deliver(reading, kept).await;
+    let delivered = job.deliver(opened, run).await;
+    let summary = delivered.map_err(|failure| match failure {
+        StartFailure::Journal(error) => Failure::Failed(format!("the journal cannot be written: {error}")),
+        StartFailure::Entries(failure) => failure,
+    })?;
     let summary = Summary {
         is_decoded: common.encoding.is_some(),
-        line_breaks: job.format.take_line_breaks(),
+        line_breaks: reads.format.take_line_breaks(),
         ..summary
     };
-    summary.print(&job.console)
+    summary.print(&console)
 }
 
 /// The part of the inputs that this process reads.
-fn shard<T: Target>(job: &Job<T>, common: &Common, inputs: Vec<Input>) -> Result<Vec<Input>, Failure> {
+fn shard<T: Target>(
+    InputJob { job, reads, .. }: &InputJob<T>,
+    common: &CommonArguments,
+    inputs: Vec<Input>,
+) -> Result<Vec<Input>, Failure> {
     let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
         return Ok(inputs);
     };
-    let (own, whole) = task::block_in_place(|| shard.of(inputs, |input| job.can_be_cut(input)))?;
+    let (own, whole) = task::block_in_place(|| shard.of(inputs, |input| reads.can_be_cut(input)))?;
     job.console.info(&match whole {
         0 => format!("shard {shard}"),
         _ => format!(
@@ -161,29 +149,44 @@ async fn dead_letter<T: Target>(
     Ok(Some(dead_letter))
 }
 
-impl Common {
-    /// The job of these options.
-    pub(super) fn job<T: Target>(
+impl CommonArguments {
+    /// The job of these options, whose records are those of the inputs.
+    pub(super) fn input_job<T: Target>(
         &self,
         command: &'static str,
         format: Arc<dyn Format<T::Entry>>,
         destination: Destination<T>,
         mut settings: Settings,
         console: Console,
-    ) -> Job<T> {
+    ) -> InputJob<T> {
         let encoding = self.encoding.map(|encoding| ("--encoding", encoding.name().to_owned()));
         settings.extend(encoding);
+        InputJob {
+            job: self.job(command, destination, settings, console),
+            reads: InputReads {
+                format,
+                order: self.order,
+                look: None,
+            },
+            failed: None,
+        }
+    }
+
+    /// The job of these options.
+    pub(super) fn job<T: Target>(
+        &self,
+        command: &'static str,
+        destination: Destination<T>,
+        settings: Settings,
+        console: Console,
+    ) -> Job<T> {
         Job {
             command,
-            format,
             destination,
             settings,
-            order: self.order,
             keep_going: self.keep_going,
             concurrency: self.pace.concurrency,
             every: self.output.every(),
-            failed: None,
-            look: None,
             connection: self.connection(),
             console,
         }

@@ -7,21 +7,22 @@ use serde_json::{Value, json};
 use tokio::task;
 use tokio::time::{Instant, timeout_at};
 
-use super::estimate::{Estimate, Told};
+use super::estimate::{Estimate, TableFigures};
 use super::simulation::{Simulation, table};
 use super::table::known_key;
-use crate::arguments::{SimulatedTable, ToDiff};
+use crate::arguments::{DiffArguments, SimulatedTable};
 use crate::connection::can_be_renewed;
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::format::{Item, Key, comparable};
-use crate::keeping::{Compared, Difference, Pairs, Side};
+use crate::keeping::{Comparison, ItemDifference, Pairs, Side};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::Existing;
+use crate::output::{CLOSED, is_standard_closed};
+use crate::sink::ExistingTable;
 use crate::source::{ScannedItems, TableReads, unread};
 use crate::stop::Stop;
 
 /// Compares the items.
-pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DiffArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::of_source(&arguments.service, simulated, &console)?;
@@ -114,7 +115,11 @@ pub(super) async fn run(arguments: ToDiff) -> Result<Outcome, Failure> {
 }
 
 /// The key of both tables, which are two.
-fn common_key([from, to]: [&str; 2], [first, second]: [&Existing; 2], given: Option<&Key>) -> Result<Key, Failure> {
+fn common_key(
+    [from, to]: [&str; 2],
+    [first, second]: [&ExistingTable; 2],
+    given: Option<&Key>,
+) -> Result<Key, Failure> {
     if first.is_same(from, second, to) {
         return Err(Failure::WrongUse(format!(
             "{from} and {to} are the same table: a comparison needs two, such as with --to-region or --to-profile"
@@ -133,13 +138,13 @@ fn common_key([from, to]: [&str; 2], [first, second]: [&Existing; 2], given: Opt
 /// Says what a comparison is about.
 async fn dry_run(
     sides: &[TableReads],
-    tables: [&Existing; 2],
+    tables: [&ExistingTable; 2],
     read_price: Option<f64>,
     console: &Console,
 ) -> Result<Outcome, Failure> {
     let (mut told, mut words) = (Vec::new(), Vec::new());
     for (reads, table) in sides.iter().zip(tables) {
-        let of_table = Told::by(table, reads).await?;
+        let of_table = TableFigures::by(table, reads).await?;
         words.push(of_table.words.clone());
         told.push(of_table);
     }
@@ -174,18 +179,22 @@ fn add(pairs: &mut Pairs, side: Side, item: &Item, key: &Key) -> io::Result<()> 
 }
 
 /// Writes a difference as a line of JSON.
-fn print(difference: Difference, key: &str) -> io::Result<()> {
+fn print(difference: ItemDifference, key: &str) -> io::Result<()> {
     let difference = match difference {
-        Difference::OnlyInFirst => "only_in_first",
-        Difference::OnlyInSecond => "only_in_second",
-        Difference::Different => "different",
+        ItemDifference::OnlyInFirst => "only_in_first",
+        ItemDifference::OnlyInSecond => "only_in_second",
+        ItemDifference::Different => "different",
     };
     let key: Value = serde_json::from_str(key)?;
+    // Where only the exit code is of interest, tables that are equal have none.
+    if is_standard_closed() {
+        return Err(io::Error::other(CLOSED));
+    }
     let mut output = stdout().lock();
     writeln!(output, "{}", json!({"difference": difference, "key": key}))
 }
 
-fn words(compared: &Compared, [first, second]: [&str; 2]) -> String {
+fn words(compared: &Comparison, [first, second]: [&str; 2]) -> String {
     let mut words = vec![format!("{} equal", counted(compared.equal, "item"))];
     for (count, what) in [
         (compared.different, "different".to_owned()),

@@ -6,11 +6,11 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::hidden_messages::HiddenBefore;
+use super::hidden_messages::HiddenBaseline;
 use super::move_messages::{beside, full, tell, undeleted, without_held_groups};
 use super::simulation::{Simulation, queue};
 use super::site;
-use crate::arguments::ToDrain;
+use crate::arguments::DrainArguments;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{counted, grouped, time};
 use crate::keeping::MovedLines;
@@ -20,7 +20,7 @@ use crate::sink::Drain;
 use crate::stop::Stop;
 
 /// Writes the messages.
-pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DrainArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let is_standard = is_standard(Path::new(&arguments.file));
@@ -31,7 +31,7 @@ pub(super) async fn run(arguments: ToDrain) -> Result<Outcome, Failure> {
     let connection = Connection::from(&arguments.service);
     let queue = queue(&arguments.queue, &connection, "--queue", simulation.as_ref()).await?;
     without_held_groups(&arguments.which, &queue)?;
-    let hidden = HiddenBefore::of(&queue).await?;
+    let hidden = HiddenBaseline::of(&queue).await?;
     let mut lines = MovedLines::open(&arguments.file)?;
     let name = arguments.queue.to_string();
     site::say(&console, &[(&*name, queue.site.as_ref())], false).await;

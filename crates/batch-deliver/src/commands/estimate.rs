@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, counted, dollars, grouped, rate, size};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::Existing;
+use crate::sink::ExistingTable;
 use crate::source::TableReads;
 
 /// Bytes that a read unit covers in an eventually consistent read, and a write unit.
@@ -15,7 +15,7 @@ const WRITE_UNIT: u64 = 1_024;
 const MILLION: f64 = 1e6;
 
 /// What a table tells of its items, as of up to six hours ago.
-pub(super) struct Told {
+pub(super) struct TableFigures {
     pub(super) items: u64,
     pub(super) bytes: u64,
     /// Read units of a scan of all of them.
@@ -39,9 +39,9 @@ pub(super) struct Estimate {
     pub(super) write_price: Option<f64>,
 }
 
-impl Told {
+impl TableFigures {
     /// By the description of the table. The items of one partition key are counted.
-    pub(super) async fn by(table: &Existing, reads: &TableReads) -> Result<Self, Failure> {
+    pub(super) async fn by(table: &ExistingTable, reads: &TableReads) -> Result<Self, Failure> {
         if reads.key_condition.is_some() {
             return Self::counted(table, reads).await;
         }
@@ -72,7 +72,7 @@ impl Told {
     }
 
     /// The items of one partition key, which are counted. Their size is the average one, if the table tells it.
-    async fn counted(table: &Existing, reads: &TableReads) -> Result<Self, Failure> {
+    async fn counted(table: &ExistingTable, reads: &TableReads) -> Result<Self, Failure> {
         let figures = reads.count(table.client.clone()).await?;
         let average = table.size().and_then(|(items, bytes)| bytes.checked_div(items));
         Ok(Self {

@@ -6,10 +6,10 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use super::estimate::{Estimate, Told};
+use super::estimate::{Estimate, TableFigures};
 use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
-use crate::arguments::{SimulatedTable, ToExport};
+use crate::arguments::{ExportArguments, SimulatedTable};
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, counted, grouped, lossy_words, rate, size, time};
 use crate::format::{ItemFormat, named_as_rows};
@@ -24,7 +24,7 @@ use crate::stop::Stop;
 const WRITTEN: usize = 256 << 10;
 
 /// Writes the items.
-pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let is_standard = matches!(&arguments.file, Location::File(path) if is_standard(path));
     if is_standard && console.is_json() {
@@ -49,7 +49,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     }
     let table = table(&reads, &connection, "--table", simulation.as_ref(), key.as_ref()).await?;
     if arguments.dry_run {
-        let told = Told::by(&table, &reads).await?;
+        let told = TableFigures::by(&table, &reads).await?;
         let estimate = Estimate {
             words: told.words,
             items: told.items,
@@ -64,10 +64,7 @@ pub(super) async fn run(arguments: ToExport) -> Result<Outcome, Failure> {
     let lines = match &arguments.file {
         Location::File(_) if is_standard => LineWriter::standard()?,
         Location::File(path) => LineWriter::file(path)?,
-        #[cfg(feature = "s3")]
         Location::Object { bucket, key } => LineWriter::object(bucket, key, &connection).await?,
-        #[cfg(not(feature = "s3"))]
-        location @ Location::Object { .. } => return Err(location.without_s3()),
     };
     let stop = Stop::default();
     stop.print_warnings(console.clone(), can_be_renewed);

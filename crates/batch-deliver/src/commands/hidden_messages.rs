@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::console::{Console, counted, time};
 use crate::outcome::Failure;
-use crate::sink::{ExistingQueue, Hidden};
+use crate::sink::{ExistingQueue, HiddenMessages};
 
 /// How long a killed run of this program hides what it had received, and what did not match or could not be sent: the times of
 /// `Receive` and of `Ticket::set_aside`.
@@ -12,12 +12,12 @@ const RECEIVED: Duration = Duration::from_mins(1);
 const SET_ASIDE: Duration = Duration::from_mins(15);
 
 /// The messages that were not visible before a run. During it, its own are not visible either.
-pub(super) struct HiddenBefore {
+pub(super) struct HiddenBaseline {
     queue: ExistingQueue,
-    hidden: Option<Hidden>,
+    hidden: Option<HiddenMessages>,
 }
 
-impl HiddenBefore {
+impl HiddenBaseline {
     pub(super) async fn of(queue: &ExistingQueue) -> Result<Self, Failure> {
         Ok(Self {
             hidden: queue.hidden().await?,

@@ -2,7 +2,7 @@
 
 use super::deliver::deliver;
 use super::table::{needed, single, whole};
-use crate::arguments::ToLoad;
+use crate::arguments::LoadArguments;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::Change;
 
@@ -10,8 +10,8 @@ use crate::sink::Change;
 const KEY: &str = "#key";
 
 /// Puts the items of the inputs.
-pub(super) async fn run(arguments: ToLoad) -> Result<Outcome, Failure> {
-    let ToLoad {
+pub(super) async fn run(arguments: LoadArguments) -> Result<Outcome, Failure> {
+    let LoadArguments {
         from,
         if_absent,
         condition,

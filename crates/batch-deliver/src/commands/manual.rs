@@ -8,6 +8,7 @@ use clap_mangen::Man;
 
 use crate::arguments::Arguments;
 use crate::outcome::{Failure, Outcome};
+use crate::output::{CLOSED, is_standard_closed};
 
 const PROGRAM: &str = "batch-deliver";
 
@@ -61,6 +62,9 @@ fn unknown(program: &Command) -> Failure {
 }
 
 fn print(text: &[u8]) -> Result<Outcome, Failure> {
+    if is_standard_closed() {
+        return Err(Failure::WrongUse(CLOSED.to_owned()));
+    }
     let mut output = stdout().lock();
     written(output.write_all(text).and_then(|()| output.flush()))
 }

@@ -3,25 +3,29 @@
 use tokio::task;
 
 use super::estimate::{Estimate, write_units};
-use super::from_table::FromTable;
 use super::mismatch::mismatch;
 use super::question::{can_ask, question};
 use super::simulation::{Simulation, table};
 use super::site;
 use super::table::needed;
-use crate::arguments::{Common, Condition, Matching, SimulatedContent, ToDelete, ToTable, ToUpdate};
+use super::table_delivery::TableDelivery;
+use crate::arguments::{
+    CommonArguments, Condition, DeleteArguments, MatchArguments, SimulatedContent, TableArguments, UpdateArguments,
+};
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
+use crate::job::Job;
 use crate::keeping::Places;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{
-    self, BatchTarget, Change, Destination, DynamoTable, Existing, Expressions, ItemWrite, PaceOptions, Settings,
+    self, BatchTarget, Change, Destination, DynamoTable, ExistingTable, Expressions, ItemWrite, PaceOptions, Settings,
+    Target,
 };
 use crate::source::{Flaw, TableReads};
 
 /// Deletes the items.
-pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
-    let ToDelete {
+pub(super) async fn delete(arguments: DeleteArguments) -> Result<Outcome, Failure> {
+    let DeleteArguments {
         from,
         yes,
         matching,
@@ -33,29 +37,26 @@ pub(super) async fn delete(arguments: ToDelete) -> Result<Outcome, Failure> {
         return Err(Failure::WrongUse(words.to_owned()));
     }
     let reads = matching.reads(&from.table, &condition).checked()?;
-    let items = Items::of(&from, reads, &matching.simulation, Verb::Delete).await?;
+    let items = MatchedItems::of(&from, reads, &matching.simulation, Verb::Delete).await?;
     if from.common.dry_run {
         return items.dry_run(&matching, 1).await;
     }
     items.ask(yes).await?;
     let (key, destination) = (items.key.clone(), items.destination());
-    let delivery = items.delivery(Settings::new())?;
-    let journal = delivery.journal(&destination)?;
     let Some(filter) = matching.filter else {
         let writes = Writes::deletes(key);
-        return delivery
-            .deliver(&destination, journal, move |item| writes.of(item))
-            .await;
+        let delivery = items.deliver(destination, Settings::new(), move |item| writes.of(item));
+        return Box::pin(delivery).await;
     };
-    let destination = sink::item_writes(destination)?;
     let entry = written(&condition, Change::Delete(key), filter);
-    delivery.deliver(&destination, journal, entry).await
+    let delivery = items.deliver(sink::item_writes(destination)?, Settings::new(), entry);
+    Box::pin(delivery).await
 }
 
 /// Updates the items.
-pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
+pub(super) async fn update(arguments: UpdateArguments) -> Result<Outcome, Failure> {
     let expression = arguments.expression();
-    let ToUpdate {
+    let UpdateArguments {
         from,
         yes,
         matching,
@@ -67,7 +68,7 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
         .reads(&from.table, &condition)
         .beside(&[&expression])?
         .checked()?;
-    let items = Items::of(&from, reads, &matching.simulation, Verb::Update).await?;
+    let items = MatchedItems::of(&from, reads, &matching.simulation, Verb::Update).await?;
     if from.common.dry_run {
         let change = Change::Update(items.key.clone(), expression.clone());
         let write = expressions(&condition, change, filter).complete(ItemWrite::update(Item::new(), &expression));
@@ -83,11 +84,8 @@ pub(super) async fn update(arguments: ToUpdate) -> Result<Outcome, Failure> {
         "--value" => ("values", given),
         option => (option, given),
     }));
-    let delivery = items.delivery(settings)?;
-    let journal = delivery.journal(&destination)?;
-    let destination = sink::item_writes(destination)?;
     let entry = written(&condition, Change::Update(key, expression), filter);
-    delivery.deliver(&destination, journal, entry).await
+    Box::pin(items.deliver(sink::item_writes(destination)?, settings, entry)).await
 }
 
 /// Makes a write of each item, on the condition that it is still meant: it may have changed since it was read.
@@ -141,18 +139,18 @@ impl Verb {
 }
 
 /// The items of a table that are meant.
-struct Items<'a> {
+struct MatchedItems<'a> {
     verb: Verb,
     reads: TableReads,
-    table: Existing,
+    table: ExistingTable,
     key: Key,
-    common: &'a Common,
+    common: &'a CommonArguments,
     console: Console,
 }
 
-impl<'a> Items<'a> {
+impl<'a> MatchedItems<'a> {
     async fn of(
-        arguments: &'a ToTable,
+        arguments: &'a TableArguments,
         reads: TableReads,
         simulated: &SimulatedContent,
         verb: Verb,
@@ -211,7 +209,7 @@ impl<'a> Items<'a> {
 
     /// Counts the items, and says what writing them takes, of which each takes so many units for each kilobyte. Of their size only
     /// the average of the table is known.
-    async fn dry_run(&self, matching: &Matching, units_of_write: usize) -> Result<Outcome, Failure> {
+    async fn dry_run(&self, matching: &MatchArguments, units_of_write: usize) -> Result<Outcome, Failure> {
         let (items, units) = self.counted().await?;
         if items == 0
             && let Some(words) = mismatch(&self.reads, &self.key)
@@ -243,28 +241,36 @@ impl<'a> Items<'a> {
         self.table.destination(&self.reads.table, &self.key)
     }
 
-    fn delivery(&self, settings: Settings) -> Result<FromTable<'_>, Failure> {
+    async fn deliver<T: Target>(
+        &self,
+        destination: Destination<T>,
+        settings: Settings,
+        entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + Sync + 'static,
+    ) -> Result<Outcome, Failure> {
         let places = Places::from(&self.common.recovery);
         places.check(&[], &[])?;
-        Ok(FromTable {
-            command: self.verb.name(),
+        let job = Job {
+            keep_going: 0,
+            ..self
+                .common
+                .job(self.verb.name(), destination, settings, self.console.clone())
+        };
+        let from_table = TableDelivery {
             reads: &self.reads,
             table: &self.table,
             places,
             claim: self.common.recovery.claim(),
             // A deadline begins after the answer.
             options: PaceOptions::from(&self.common.pace).options()?,
-            settings,
             when_nothing_matches: mismatch(&self.reads, &self.key),
-            connection: self.common.connection(),
-            every: self.common.output.every(),
-            console: &self.console,
-        })
+        };
+        let opened = from_table.open(&job, entry)?;
+        from_table.deliver(&job, opened).await
     }
 }
 
 /// Refuses what is about inputs.
-fn refuse_inputs(common: &Common) -> Result<(), Failure> {
+fn refuse_inputs(common: &CommonArguments) -> Result<(), Failure> {
     let given = [
         (!common.inputs.is_empty(), "inputs"),
         (common.order.is_some(), "--order"),

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::format::{Key, KeyType};
-use crate::source::TableReads;
+use crate::source::{TableReads, words};
 
 /// What to say when nothing matched, if a part of the key is compared with a value of another type.
 pub(super) fn mismatch(reads: &TableReads, key: &Key) -> Option<String> {
@@ -35,13 +35,8 @@ fn type_of(value: &AttributeValue) -> Option<&'static str> {
 
 /// The operands that stand beside placeholders of values, each with its placeholder.
 fn compared(expression: &str) -> Vec<(&str, &str)> {
-    let is_separator = |character: char| !character.is_alphanumeric() && !"#:_.-[]".contains(character);
     let is_keyword = |word: &&str| !["BETWEEN", "IN"].contains(&word.to_ascii_uppercase().as_str());
-    let words: Vec<&str> = expression
-        .split(is_separator)
-        .filter(|word| !word.is_empty())
-        .filter(is_keyword)
-        .collect();
+    let words: Vec<&str> = words(expression).filter(is_keyword).collect();
     let is_value = |word: &str| word.starts_with(':');
     let pairs = words.windows(2).filter_map(|pair| match *pair {
         [one, other] if is_value(one) != is_value(other) => {

@@ -2,14 +2,12 @@
 
 mod copy;
 mod delete;
-#[cfg(feature = "s3")]
 mod delete_objects;
 mod deliver;
 mod diff;
 mod drain;
 mod estimate;
 mod export;
-mod from_table;
 mod hidden_messages;
 mod load;
 mod manual;
@@ -27,8 +25,8 @@ mod site;
 #[cfg(feature = "spool")]
 mod spool;
 mod table;
+mod table_delivery;
 mod update;
-#[cfg(feature = "distributed")]
 mod worker;
 
 use crate::arguments::{Arguments, Command};
@@ -40,7 +38,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Load(load) => Box::pin(load::run(load)).await,
         Command::Update(update) => Box::pin(update::run(update)).await,
         Command::Delete(delete) => Box::pin(delete::run(delete)).await,
-        #[cfg(feature = "s3")]
         Command::DeleteObjects(delete) => Box::pin(delete_objects::run(delete)).await,
         Command::Send(send) => Box::pin(send::run(send)).await,
         Command::Move(to_move) => Box::pin(move_messages::run(*to_move)).await,
@@ -49,18 +46,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         #[cfg(feature = "put")]
         Command::Put(put) => Box::pin(put::run(put)).await,
         #[cfg(not(feature = "put"))]
-        Command::Put(_) => Err(not_built("put", "put")),
-        #[cfg(not(feature = "s3"))]
-        Command::DeleteObjects(_) => Err(not_built("delete-objects", "s3")),
-        #[cfg(not(feature = "distributed"))]
-        Command::Worker(_) => Err(not_built("worker", "distributed")),
+        Command::Put(_) => Err(not_built("put")),
         #[cfg(not(feature = "spool"))]
-        Command::Spool(_) => Err(not_built("spool", "spool")),
+        Command::Spool(_) => Err(not_built("spool")),
         Command::Export(export) => Box::pin(export::run(export)).await,
         Command::Copy(copy) => Box::pin(copy::run(*copy)).await,
         Command::Diff(diff) => Box::pin(diff::run(*diff)).await,
         Command::Plan(plan) => plan::run(plan).await,
-        #[cfg(feature = "distributed")]
         Command::Worker(worker) => Box::pin(worker::run(*worker)).await,
         #[cfg(feature = "spool")]
         Command::Spool(to_spool) => spool::run(&to_spool),
@@ -70,9 +62,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     }
 }
 
-#[cfg(not(all(feature = "distributed", feature = "put", feature = "s3", feature = "spool")))]
-fn not_built(command: &str, feature: &str) -> Failure {
+#[cfg(not(all(feature = "put", feature = "spool")))]
+fn not_built(command: &str) -> Failure {
     Failure::WrongUse(format!(
-        "this program was built without {command}: build it with --features {feature}"
+        "this program was built without {command}: build it with --features {command}"
     ))
 }

@@ -7,18 +7,18 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 
-use super::hidden_messages::HiddenBefore;
+use super::hidden_messages::HiddenBaseline;
 use super::simulation::{Simulation, queue};
 use super::site;
-use crate::arguments::{OtherSide, Output, ToMove, Which};
+use crate::arguments::{MessageArguments, MoveArguments, OtherSide, Output};
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{ExistingQueue, Move, Moved, PaceOptions, ReceiveProgress, existing_queue};
+use crate::sink::{ExistingQueue, Move, MoveResult, PaceOptions, ReceiveProgress, existing_queue};
 use crate::stop::Stop;
 
 /// Moves the messages.
-pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: MoveArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let connection = Connection::from(&arguments.service).until(arguments.pace.deadline);
@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
         None => existing_queue(&arguments.to, &other, "--to").await?,
         Some(simulation) => simulation.target(&arguments.to),
     };
-    let moving = Moving {
+    let moving = QueueMove {
         from,
         to,
         names: (arguments.from.to_string(), arguments.to.to_string()),
@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: ToMove) -> Result<Outcome, Failure> {
 }
 
 /// Refuses a filter where it would hold up whole groups.
-pub(super) fn without_held_groups(which: &Which, from: &ExistingQueue) -> Result<(), Failure> {
+pub(super) fn without_held_groups(which: &MessageArguments, from: &ExistingQueue) -> Result<(), Failure> {
     if from.is_fifo && !which.filter().is_empty() {
         return Err(Failure::WrongUse(
             "--attribute and --pointer are for standard queues: in a FIFO queue a message that stays keeps the later ones of its \
@@ -69,21 +69,21 @@ pub(super) fn without_held_groups(which: &Which, from: &ExistingQueue) -> Result
 }
 
 /// A move between two queues that exist.
-pub(super) struct Moving<'a> {
+pub(super) struct QueueMove<'a> {
     pub(super) from: ExistingQueue,
     pub(super) to: ExistingQueue,
     /// As the user has named them.
     pub(super) names: (String, String),
-    pub(super) which: &'a Which,
+    pub(super) which: &'a MessageArguments,
     pub(super) group: Option<String>,
     pub(super) pace: PaceOptions,
     pub(super) output: &'a Output,
 }
 
-impl Moving<'_> {
+impl QueueMove<'_> {
     pub(super) async fn run(self) -> Result<Outcome, Failure> {
         self.check().await?;
-        let hidden = HiddenBefore::of(&self.from).await?;
+        let hidden = HiddenBaseline::of(&self.from).await?;
         let console = self.output.console();
         let places = [
             (&*self.names.0, self.from.site.as_ref()),
@@ -199,7 +199,7 @@ pub(super) fn full(from: &str) -> String {
 fn end(
     console: &Console,
     (from, is_fifo): (&str, bool),
-    (moved, hidden): (&Moved, Option<u64>),
+    (moved, hidden): (&MoveResult, Option<u64>),
     elapsed: Duration,
     stop: &Stop,
 ) -> Result<Outcome, Failure> {

@@ -4,17 +4,17 @@ use std::io::{self, Write, stdout};
 
 use tokio::task;
 
-use crate::arguments::{Cutting, ToPlan};
+use crate::arguments::{PlanArguments, PlanFormat};
 use crate::console::{self, counted, grouped, size};
 use crate::format::{TableFormat, refusal};
 use crate::outcome::{Failure, Outcome};
 use crate::output::check_standard;
 use crate::sink;
 use crate::source::{Input, described, named};
-use crate::worker::{InputVersion, Planned, interleaved, planned_segments};
+use crate::worker::{InputVersion, PlannedShard, interleaved, planned_segments};
 
 /// Writes the shards of the inputs to the standard output.
-pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: PlanArguments) -> Result<Outcome, Failure> {
     check_standard()?;
     if let Some(table) = &arguments.from_table {
         return of_table(table, &arguments).await;
@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: ToPlan) -> Result<Outcome, Failure> {
 }
 
 /// Writes the segments of a table to the standard output.
-async fn of_table(name: &str, arguments: &ToPlan) -> Result<Outcome, Failure> {
+async fn of_table(name: &str, arguments: &PlanArguments) -> Result<Outcome, Failure> {
     let table = sink::existing(name, &(&arguments.service).into(), "--from-table").await?;
     let shards = planned_segments(name, arguments.segments.unwrap_or(1));
     let (count, described) = (counted(shards.len() as u64, "segment"), table.size());
@@ -61,15 +61,15 @@ async fn of_table(name: &str, arguments: &ToPlan) -> Result<Outcome, Failure> {
     Ok(Outcome::Delivered)
 }
 
-fn can_be_cut(input: &Input, cutting: Cutting) -> io::Result<bool> {
+fn can_be_cut(input: &Input, cutting: PlanFormat) -> io::Result<bool> {
     let start = input.start()?;
     Ok(start.is_some_and(|start| match cutting {
-        Cutting::Lines => refusal(&start).is_none(),
-        Cutting::Auto => TableFormat::Auto.can_be_cut(&start, &input.name),
+        PlanFormat::Lines => refusal(&start).is_none(),
+        PlanFormat::Auto => TableFormat::Auto.can_be_cut(&start, &input.name),
     }))
 }
 
-fn write(shards: &[Planned], lines: bool) -> io::Result<()> {
+fn write(shards: &[PlannedShard], lines: bool) -> io::Result<()> {
     let (before, between, behind) = if lines {
         ("", "\n", "\n")
     } else {

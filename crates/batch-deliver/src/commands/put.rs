@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::deliver::deliver;
-use crate::arguments::{Common, PutDestination, ToPut};
+use crate::arguments::{CommonArguments, PutArguments, PutDestination};
 use crate::format::{
-    DeliveryRecords, EachLine, EventDefaults, EventLines, Groups, Notifications, Parse, StreamRecords, TextFormat,
+    DeliveryRecords, EventDefaults, EventLines, Groups, LineFormat, LineParser, Notifications, StreamRecords,
+    TextFormat,
 };
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Settings, Target};
@@ -14,8 +15,8 @@ use crate::sink::{self, Settings, Target};
 const AGGREGATED_UNITS_OF_KIB: f64 = 16.0;
 
 /// Puts the entries of the inputs.
-pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
-    let ToPut {
+pub(super) async fn run(arguments: PutArguments) -> Result<Outcome, Failure> {
+    let PutArguments {
         destination,
         format,
         partition_key,
@@ -67,9 +68,12 @@ pub(super) async fn run(arguments: ToPut) -> Result<Outcome, Failure> {
                 return Err(Failure::WrongUse(words.to_owned()));
             }
             let bus = sink::event_bus(bus, &access).await?;
-            let otherwise = EventDefaults::from(events);
-            let EventDefaults { source, detail_type } = otherwise.clone();
-            let settings = settings(format, [("--source", source), ("--detail-type", detail_type)]);
+            let otherwise = EventDefaults {
+                source: events.source.clone(),
+                detail_type: events.detail_type.clone(),
+            };
+            let given = [("--source", events.source), ("--detail-type", events.detail_type)];
+            let settings = settings(format, given);
             let events = EventLines { is_json, otherwise };
             Box::pin(put("put --bus", events, bus, settings, &common)).await
         }
@@ -93,17 +97,17 @@ async fn put<T, P>(
     parse: P,
     destination: sink::Destination<T>,
     settings: Settings,
-    common: &Common,
+    common: &CommonArguments,
 ) -> Result<Outcome, Failure>
 where
     T: Target,
-    P: Parse<T::Entry> + Clone + Sync + 'static,
+    P: LineParser<T::Entry> + Clone + Sync + 'static,
 {
-    let lines = EachLine {
+    let lines = LineFormat {
         parse,
         keeps_text: common.keeps_text(),
     };
     let console = common.output.console();
-    let job = common.job(command, Arc::new(lines), destination, settings, console);
+    let job = common.input_job(command, Arc::new(lines), destination, settings, console);
     deliver(job, common).await
 }

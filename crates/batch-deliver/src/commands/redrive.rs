@@ -1,13 +1,13 @@
 //! Moves the messages of a dead-letter queue back.
 
-use super::move_messages::Moving;
-use crate::arguments::ToRedrive;
+use super::move_messages::QueueMove;
+use crate::arguments::RedriveArguments;
 use crate::connection::Connection;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{ExistingQueue, PaceOptions, QueueName, existing_queue};
 
 /// Moves the messages.
-pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: RedriveArguments) -> Result<Outcome, Failure> {
     if arguments.service.simulate.is_some() {
         let words =
             "a simulated queue has no dead letters of another one: leave out --simulate, or try move --simulate";
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: ToRedrive) -> Result<Outcome, Failure> {
         Some(name) => (existing_queue(name, &beside, "--to").await?, name.to_string()),
         None => source(&from, &arguments.queue.to_string()).await?,
     };
-    let moving = Moving {
+    let moving = QueueMove {
         from,
         to,
         names: (arguments.queue.to_string(), name),

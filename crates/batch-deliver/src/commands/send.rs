@@ -5,22 +5,22 @@ use std::sync::Arc;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use super::deliver::deliver;
-use crate::arguments::ToQueue;
-use crate::format::{Groups, InGroups, Messages, TextFormat};
-use crate::job::Job;
+use crate::arguments::QueueArguments;
+use crate::format::{GroupedMessages, Groups, Messages, TextFormat};
+use crate::job::InputJob;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{self, Target};
 
 /// Sends the messages of the inputs.
-pub(super) async fn run(arguments: ToQueue) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: QueueArguments) -> Result<Outcome, Failure> {
     Box::pin(deliver(job(&arguments).await?, &arguments.common)).await
 }
 
 /// The job of a delivery to a queue.
 pub(super) async fn job(
-    arguments: &ToQueue,
-) -> Result<Job<impl Target<Entry = SendMessageBatchRequestEntry> + use<>>, Failure> {
-    let ToQueue {
+    arguments: &QueueArguments,
+) -> Result<InputJob<impl Target<Entry = SendMessageBatchRequestEntry> + use<>>, Failure> {
+    let QueueArguments {
         queue,
         format,
         group_id,
@@ -28,7 +28,7 @@ pub(super) async fn job(
     } = arguments;
     let fifo = queue.is_fifo().then_some("queue");
     let groups = Groups::new(group_id.as_ref(), fifo, *format)?;
-    let messages = InGroups {
+    let messages = GroupedMessages {
         messages: Messages {
             is_json: *format == TextFormat::Json,
             keeps_text: common.keeps_text(),
@@ -38,5 +38,5 @@ pub(super) async fn job(
     let queue = sink::queue(queue, &common.access()).await?;
     let mut settings = vec![("--format", format.name().to_owned())];
     settings.extend(group_id.clone().map(|group| ("--group-id", group)));
-    Ok(common.job("send", Arc::new(messages), queue, settings, common.output.console()))
+    Ok(common.input_job("send", Arc::new(messages), queue, settings, common.output.console()))
 }

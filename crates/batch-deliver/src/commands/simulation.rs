@@ -11,13 +11,13 @@ use crate::arguments::{Content, Service, SimulatedContent};
 use crate::connection::Connection;
 use crate::console::{Console, counted};
 use crate::format::{
-    CsvItems, CsvOptions, Groups, InGroups, JsonItems, Key, Messages, TableFormat, TableItems, TextFormat, Typing,
-    Writes,
+    CsvItems, CsvOptions, GroupedMessages, Groups, JsonItems, Key, Messages, TableFormat, TableItems, TextFormat,
+    Typing, Writes,
 };
 use crate::outcome::Failure;
 use crate::sink::{
-    self, Existing, ExistingQueue, QueueName, Simulated, existing_in, existing_queue, existing_queue_in, made_up_item,
-    made_up_message,
+    self, ExistingQueue, ExistingTable, QueueName, SimulatedService, existing_in, existing_queue, existing_queue_in,
+    made_up_item, made_up_message,
 };
 use crate::source::{Format, Input, SettledRecords, TableReads, Turns};
 
@@ -59,7 +59,7 @@ impl<'a> Simulation<'a> {
 
     /// A queue that accepts as much as is simulated.
     pub(super) fn target(&self, queue: &QueueName) -> ExistingQueue {
-        let (simulated, url) = Simulated::queue(&queue.name, self.rate);
+        let (simulated, url) = SimulatedService::queue(&queue.name, self.rate);
         existing_queue_in(&simulated, url, queue)
     }
 
@@ -72,10 +72,10 @@ impl<'a> Simulation<'a> {
                 message(0).map_err(|error| unmade(&error))?;
                 self.tell(&queue.to_string(), *number, "message");
                 let messages = (0..*number).filter_map(|number| message(number).ok());
-                Simulated::filled_queue(&queue.name, messages).await?
+                SimulatedService::filled_queue(&queue.name, messages).await?
             }
             Content::File(name) => {
-                let messages = InGroups {
+                let messages = GroupedMessages {
                     messages: Messages {
                         is_json: true,
                         keeps_text: false,
@@ -84,13 +84,13 @@ impl<'a> Simulation<'a> {
                 };
                 let messages: Vec<SendMessageBatchRequestEntry> = entries(name, messages)?;
                 self.tell(&queue.to_string(), messages.len() as u64, "message");
-                Simulated::filled_queue(&queue.name, messages.into_iter()).await?
+                SimulatedService::filled_queue(&queue.name, messages.into_iter()).await?
             }
         };
         Ok(existing_queue_in(&simulated, url, queue))
     }
 
-    async fn table(&self, name: &str, key: Option<&Key>) -> Result<Existing, Failure> {
+    async fn table(&self, name: &str, key: Option<&Key>) -> Result<ExistingTable, Failure> {
         let key = match (key, self.content) {
             (Some(key), _) => key.clone(),
             (None, Content::Number(_)) => KEY.parse().map_err(Failure::Failed)?,
@@ -105,12 +105,12 @@ impl<'a> Simulation<'a> {
                 made_up_item(&key, 0).map_err(|error| unmade(&error))?;
                 self.tell(name, *number, "item");
                 let items = (0..*number).filter_map(|number| made_up_item(&key, number).ok());
-                Simulated::filled_table(name, &key, self.rate, items).await?
+                SimulatedService::filled_table(name, &key, self.rate, items).await?
             }
             Content::File(file) => {
                 let items: Vec<WriteRequest> = entries(file, self.format(&key))?;
                 self.tell(name, items.len() as u64, "item");
-                Simulated::filled_table(name, &key, self.rate, items.into_iter()).await?
+                SimulatedService::filled_table(name, &key, self.rate, items.into_iter()).await?
             }
         };
         let settings = vec![
@@ -156,7 +156,7 @@ pub(super) async fn table(
     option: &str,
     simulation: Option<&Simulation<'_>>,
     key: Option<&Key>,
-) -> Result<Existing, Failure> {
+) -> Result<ExistingTable, Failure> {
     match simulation {
         None => sink::existing(&reads.table, connection, option).await,
         Some(_) if reads.expression().is_some() => Err(Failure::WrongUse(

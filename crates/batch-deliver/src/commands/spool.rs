@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task::block_in_place;
 
-use crate::arguments::ToSpool;
+use crate::arguments::SpoolArguments;
 use crate::console::{Console, escaped, grouped, size, time};
 use crate::keeping::MovedLines;
 use crate::outcome::{Failure, Outcome};
@@ -21,7 +21,7 @@ use crate::stop::Stop;
 const CAUSES_SHOWN: usize = 5;
 
 /// Runs the command.
-pub(super) fn run(arguments: &ToSpool) -> Result<Outcome, Failure> {
+pub(super) fn run(arguments: &SpoolArguments) -> Result<Outcome, Failure> {
     let console = arguments.output.console();
     let Some(to) = &arguments.to else {
         return block_in_place(|| shown(&arguments.folder, &console));
@@ -57,10 +57,10 @@ fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
 }
 
 /// Moves entries, each of which is removed from the spool when its line is on the disk.
-fn moved(arguments: &ToSpool, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
+fn moved(arguments: &SpoolArguments, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
     let mut spool = Spool::open(&arguments.folder, arguments.refused)?;
     let mut lines = MovedLines::open(to)?;
-    let mut moved = Moved::default();
+    let mut moved = MovedEntries::default();
     let ended = moved.all(&mut spool, &mut lines, to, stop);
     let ended = ended.and_then(|()| lines.check().map_err(|error| Failure::Failed(format!("{to}: {error}"))));
     // The causes are nowhere else any more.
@@ -134,13 +134,13 @@ fn joined<'a>(entries: impl IntoIterator<Item = &'a SpooledEntry>) -> Vec<u8> {
 
 /// What was moved.
 #[derive(Default)]
-struct Moved {
+struct MovedEntries {
     entries: u64,
     /// Why entries were refused, and how many.
     causes: BTreeMap<String, u64>,
 }
 
-impl Moved {
+impl MovedEntries {
     fn all(&mut self, spool: &mut Spool, lines: &mut MovedLines, to: &str, stop: &Stop) -> Result<(), Failure> {
         while !stop.token.is_cancelled() {
             let entries = spool.first()?;
@@ -159,11 +159,11 @@ impl Moved {
 }
 
 fn report(
-    arguments: &ToSpool,
+    arguments: &SpoolArguments,
     to: &str,
     console: &Console,
     stop: &Stop,
-    Moved { entries, causes }: Moved,
+    MovedEntries { entries, causes }: MovedEntries,
 ) -> Result<Outcome, Failure> {
     let (from, place) = (
         arguments.folder.display(),

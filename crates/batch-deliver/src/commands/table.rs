@@ -4,27 +4,27 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use crate::arguments::{Common, Condition, ToTable};
+use crate::arguments::{CommonArguments, Condition, TableArguments};
 use crate::console::Console;
 use crate::format::{CsvItems, CsvOptions, JsonItems, Key, TableFormat, TableItems, Typing, Writes};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::outcome::Failure;
-use crate::sink::{self, Existing, Expressions, ItemWrite, ItemWrites, Settings, Target};
+use crate::sink::{self, ExistingTable, Expressions, ItemWrite, ItemWrites, Settings, Target};
 use crate::source::Order;
 
 /// Puts items, or deletes them.
 pub(super) async fn whole(
-    arguments: &ToTable,
+    arguments: &TableArguments,
     deletes: bool,
-) -> Result<Job<impl Target<Entry = WriteRequest> + use<>>, Failure> {
+) -> Result<InputJob<impl Target<Entry = WriteRequest> + use<>>, Failure> {
     Ok(whole_with_writes(arguments, deletes).await?.0)
 }
 
 /// The same, and the writes that it makes of items.
 pub(super) async fn whole_with_writes(
-    arguments: &ToTable,
+    arguments: &TableArguments,
     deletes: bool,
-) -> Result<(Job<impl Target<Entry = WriteRequest> + use<>>, Writes), Failure> {
+) -> Result<(InputJob<impl Target<Entry = WriteRequest> + use<>>, Writes), Failure> {
     let common = &arguments.common;
     let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
     let writes = if deletes {
@@ -34,23 +34,20 @@ pub(super) async fn whole_with_writes(
     };
     let (command, console) = (if deletes { "delete" } else { "load" }, common.output.console());
     let (items, settings) = items(arguments, writes.clone(), common.keeps_text(), &console)?;
-    let job = common.job(command, Arc::new(items), table, settings, console);
-    let job = Job {
-        // Deletes have the same result in any order.
-        order: job.order.or(deletes.then_some(Order::Turns)),
-        ..job
-    };
+    let mut job = common.input_job(command, Arc::new(items), table, settings, console);
+    // Deletes have the same result in any order.
+    job.reads.order = job.reads.order.or(deletes.then_some(Order::Turns));
     Ok((job, writes))
 }
 
 /// Writes single items with the expressions that a table with this key needs.
 pub(super) async fn single<X>(
     command: &'static str,
-    arguments: &ToTable,
+    arguments: &TableArguments,
     condition: &Condition,
     more: Settings,
     expressions: X,
-) -> Result<Job<impl Target<Entry = ItemWrite> + use<X>>, Failure>
+) -> Result<InputJob<impl Target<Entry = ItemWrite> + use<X>>, Failure>
 where
     X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
 {
@@ -62,11 +59,11 @@ where
 /// The same, and the key of the table, if it is known.
 pub(super) async fn single_with_key<X>(
     command: &'static str,
-    arguments: &ToTable,
+    arguments: &TableArguments,
     condition: &Condition,
     more: Settings,
     expressions: X,
-) -> Result<(Job<impl Target<Entry = ItemWrite> + use<X>>, Option<Key>), Failure>
+) -> Result<(InputJob<impl Target<Entry = ItemWrite> + use<X>>, Option<Key>), Failure>
 where
     X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
 {
@@ -82,9 +79,9 @@ where
     settings.extend(more);
     let items = Arc::new(items);
     let format = Arc::new(ItemWrites { items, expressions });
-    let job = Job {
+    let job = InputJob {
         failed: condition.failed.clone(),
-        ..common.job(command, format, table, settings, console)
+        ..common.input_job(command, format, table, settings, console)
     };
     Ok((job, key))
 }
@@ -98,7 +95,7 @@ pub(super) fn needed(key: Option<Key>) -> Result<Key, Failure> {
 }
 
 /// The key of a table that exists: as it tells, or as it is given if it may not be asked.
-pub(super) fn known_key(name: &str, table: &Existing, given: Option<&Key>) -> Result<Key, Failure> {
+pub(super) fn known_key(name: &str, table: &ExistingTable, given: Option<&Key>) -> Result<Key, Failure> {
     match (table.key(), given) {
         (Some(key), Some(given)) if key != *given => Err(Failure::WrongUse(format!(
             "the key of {name} is {key}, but --key is {given}: leave out --key"
@@ -108,13 +105,13 @@ pub(super) fn known_key(name: &str, table: &Existing, given: Option<&Key>) -> Re
 }
 
 /// Only a delivery can do without the key, which the service knows.
-fn as_needed(key: Option<Key>, common: &Common) -> Result<Option<Key>, Failure> {
+fn as_needed(key: Option<Key>, common: &CommonArguments) -> Result<Option<Key>, Failure> {
     if common.dry_run { needed(key).map(Some) } else { Ok(key) }
 }
 
 /// How the inputs are read, and the settings that identify that.
 fn items(
-    arguments: &ToTable,
+    arguments: &TableArguments,
     writes: Writes,
     keeps_text: bool,
     console: &Console,

@@ -3,12 +3,12 @@
 use super::deliver::deliver;
 use super::matching;
 use super::table::{needed, single};
-use crate::arguments::ToUpdate;
+use crate::arguments::UpdateArguments;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::Change;
 
 /// Updates the items whose keys the inputs have.
-pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: UpdateArguments) -> Result<Outcome, Failure> {
     if arguments.matching.filter.is_some() {
         return Box::pin(matching::update(arguments)).await;
     }
@@ -18,7 +18,7 @@ pub(super) async fn run(arguments: ToUpdate) -> Result<Outcome, Failure> {
     }
     arguments.matching.is_about_inputs()?;
     let expression = arguments.expression();
-    let ToUpdate {
+    let UpdateArguments {
         from,
         condition,
         existing,

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use super::matching::written;
 use super::{send, site, table};
-use crate::arguments::{Common, OfSegments, Recovery, ShardFormat, ToQueue, ToTable, ToWork};
+use crate::arguments::{
+    CommonArguments, QueueArguments, RecoveryArguments, SegmentArguments, ShardFormat, TableArguments, WorkerArguments,
+};
 use crate::connection::Connection;
 use crate::format::{ItemFormat, TableFormat, TextFormat};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::keeping::Location;
 use crate::outcome::{Failure, Outcome};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
-use crate::worker::{Exporter, FromTables, SourceTables, Worker, work};
+use crate::worker::{Exporter, SegmentSource, SourceTables, Worker, work};
 
 /// Delivers shards until the program is stopped.
-pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: WorkerArguments) -> Result<Outcome, Failure> {
     if arguments.checkpoints.is_some() && arguments.dead_letters.is_none() && arguments.of_segments.export.is_none() {
         // Without dead letters, an entry that was given up would count as delivered.
         let words = "--checkpoints needs --dead-letters <DIR>: without them, an entry that was given up would be lost";
@@ -33,14 +35,14 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         return Err(Failure::WrongUse(words.to_owned()));
     }
     let unfit = |what: &str| Failure::WrongUse(format!("--format {what}"));
-    let common = Common {
+    let common = CommonArguments {
         inputs: Vec::new(),
         order: None,
         encoding: None,
         shard: None,
         keep_going: arguments.keep_going,
         dry_run: false,
-        recovery: Recovery {
+        recovery: RecoveryArguments {
             dead_letter: dead_letters.clone(),
             // Each shard has a journal of its own there.
             resume: checkpoints.clone(),
@@ -56,7 +58,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
             Some(ShardFormat::Json) => TextFormat::Json,
             Some(_) => return Err(unfit("must be text or json for messages")),
         };
-        let arguments = ToQueue {
+        let arguments = QueueArguments {
             queue,
             format,
             group_id: arguments.group_id,
@@ -79,7 +81,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         Some(ShardFormat::Text) => return Err(unfit("must be json, dynamodb, csv or tsv for items")),
     };
     let (deletes, of_segments) = (arguments.delete, arguments.of_segments);
-    let arguments = ToTable {
+    let arguments = TableArguments {
         table,
         items: arguments.items,
         format,
@@ -104,7 +106,7 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
         }
         _ => (reads, SourceTables::Others),
     };
-    let tables = FromTables {
+    let tables = SegmentSource {
         is_only: reads.filter.is_some(),
         reads,
         connection: of_segments.from.connection(&arguments.common.service),
@@ -117,13 +119,13 @@ pub(super) async fn run(arguments: ToWork) -> Result<Outcome, Failure> {
 }
 
 /// Says where it is what the worker deletes or updates.
-async fn say_site<T: Target>(job: &Job<T>) {
+async fn say_site<T: Target>(InputJob { job, .. }: &InputJob<T>) {
     let place = (&*job.destination.name, job.destination.site.as_ref());
     site::say(&job.console, &[place], false).await;
 }
 
 /// Exports segments until the program is stopped.
-async fn export(arguments: ToWork) -> Result<Outcome, Failure> {
+async fn export(arguments: WorkerArguments) -> Result<Outcome, Failure> {
     let of_segments = arguments.of_segments;
     let format = match arguments.format {
         None | Some(ShardFormat::Dynamodb) => ItemFormat::Dynamodb,
@@ -158,8 +160,8 @@ async fn export(arguments: ToWork) -> Result<Outcome, Failure> {
 
 /// A worker that deletes or updates the items of segments for which an expression holds.
 async fn single(
-    arguments: &ToTable,
-    of_segments: &OfSegments,
+    arguments: &TableArguments,
+    of_segments: &SegmentArguments,
     filter: String,
     pace: &PaceOptions,
     (dead_letters, checkpoints): (Option<Location>, Option<Location>),
@@ -182,7 +184,7 @@ async fn single(
     say_site(&job).await;
     let key = table::needed(key)?;
     let reads = reads.keys(key.attributes().map(|attribute| attribute.name.as_str()));
-    let tables = FromTables {
+    let tables = SegmentSource {
         reads,
         connection: Connection::from(&arguments.common.service),
         entry: Arc::new(written(&condition, of_items(key), filter)),

@@ -50,7 +50,7 @@ pub(super) fn without_user(url: &str) -> String {
 /// of a profile that is named come before variables.
 pub(super) fn checked(config: SdkConfig, is_profile_named: bool) -> Result<SdkConfig, Failure> {
     let builder = config.to_builder();
-    let settings = NotEmpty {
+    let settings = EndpointSettings {
         config,
         is_profile_first: is_profile_named,
     };
@@ -87,13 +87,13 @@ fn place(service: &str, endpoint: &str) -> String {
 
 /// The settings of the environment and the profile of this configuration, without empty ones.
 #[derive(Debug)]
-struct NotEmpty {
+struct EndpointSettings {
     config: SdkConfig,
     /// Whether those of the profile come before those of the environment.
     is_profile_first: bool,
 }
 
-impl LoadServiceConfig for NotEmpty {
+impl LoadServiceConfig for EndpointSettings {
     fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
         let (service, variable, setting) = (key.service_id(), key.env(), key.profile());
         let settings = self.config.service_config()?;

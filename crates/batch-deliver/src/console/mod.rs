@@ -55,7 +55,6 @@ impl Console {
     }
 
     /// The same without a bar, for a worker, whose end is not known.
-    #[cfg(feature = "distributed")]
     pub(crate) fn without_bar(self) -> Self {
         Self { bar: None, ..self }
     }
@@ -140,7 +139,6 @@ impl Console {
     }
 
     /// Whether the standard output can no longer be written, with `--json`.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Relaxed)
     }

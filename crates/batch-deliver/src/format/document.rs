@@ -19,7 +19,7 @@ pub(crate) struct Members {
 pub(crate) struct Document<R> {
     input: BufReader<R>,
     members: Members,
-    state: State,
+    state: DocumentState,
     line: u64,
     text: Vec<u8>,
     /// The name of the list.
@@ -27,7 +27,7 @@ pub(crate) struct Document<R> {
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum DocumentState {
     Outside,
     Object,
     List,
@@ -38,7 +38,7 @@ impl<R: Read> Document<R> {
         Self {
             input: BufReader::new(input),
             members,
-            state: State::Outside,
+            state: DocumentState::Outside,
             line: 1,
             text: Vec::new(),
             name: None,
@@ -50,18 +50,18 @@ impl<R: Read> Document<R> {
         loop {
             let next = self.next_of(b" \t\r\n,")?;
             match (self.state, next) {
-                (State::Outside, None) => return Ok(None),
-                (State::Outside, Some(byte)) if BYTE_ORDER_MARK.contains(&byte) => self.input.consume(1),
-                (State::Outside, Some(b'{')) | (State::List, Some(b']')) => {
+                (DocumentState::Outside, None) => return Ok(None),
+                (DocumentState::Outside, Some(byte)) if BYTE_ORDER_MARK.contains(&byte) => self.input.consume(1),
+                (DocumentState::Outside, Some(b'{')) | (DocumentState::List, Some(b']')) => {
                     self.input.consume(1);
-                    self.state = State::Object;
+                    self.state = DocumentState::Object;
                 }
-                (State::Object, Some(b'}')) => {
+                (DocumentState::Object, Some(b'}')) => {
                     self.input.consume(1);
-                    self.state = State::Outside;
+                    self.state = DocumentState::Outside;
                 }
-                (State::Object, Some(b'"')) => self.member()?,
-                (State::List, Some(byte)) if !matches!(byte, b'}' | b':') => return self.record().map(Some),
+                (DocumentState::Object, Some(b'"')) => self.member()?,
+                (DocumentState::List, Some(byte)) if !matches!(byte, b'}' | b':') => return self.record().map(Some),
                 (_, None) => {
                     return Err(self.error(io::ErrorKind::UnexpectedEof, "the document does not end: it is cut off"));
                 }
@@ -94,7 +94,7 @@ impl<R: Read> Document<R> {
             }
             self.name = Some(name);
             self.input.consume(1);
-            self.state = State::List;
+            self.state = DocumentState::List;
             return Ok(());
         }
         if !(self.members.may_be_beside)(&name) {

@@ -274,9 +274,9 @@ mod tests {
     use super::*;
 
     /// Returns these numbers of bytes at a time, in turn.
-    struct Chopped<'a>(&'a [u8], Vec<usize>, usize);
+    struct ChoppedReader<'a>(&'a [u8], Vec<usize>, usize);
 
-    impl Read for Chopped<'_> {
+    impl Read for ChoppedReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let size = self.1[self.2 % self.1.len()].min(self.0.len()).min(buffer.len());
             self.2 += 1;
@@ -323,7 +323,7 @@ mod tests {
             sizes in prop::collection::vec(1_usize..9, 1..6),
             longest in 3_usize..12,
         ) {
-            let read = all(Chopped(text.as_bytes(), sizes, 0), longest);
+            let read = all(ChoppedReader(text.as_bytes(), sizes, 0), longest);
             prop_assert_eq!(read, expected(text.as_bytes(), longest));
         }
     }
@@ -346,7 +346,7 @@ mod tests {
                     number += 1;
                 }
             }
-            let read = read(Lines::of_objects(Chopped(joined.as_bytes(), sizes, 0)), 99);
+            let read = read(Lines::of_objects(ChoppedReader(joined.as_bytes(), sizes, 0)), 99);
             let texts = read.into_iter().map(|(number, text)| {
                 (number, String::from_utf8(text.unwrap()).unwrap().trim_end().to_owned())
             });
@@ -360,7 +360,7 @@ mod tests {
             longest in 3_usize..12,
         ) {
             let whole = read(Lines::of_objects(text.as_bytes()), longest);
-            prop_assert_eq!(read(Lines::of_objects(Chopped(text.as_bytes(), sizes, 0)), longest), whole);
+            prop_assert_eq!(read(Lines::of_objects(ChoppedReader(text.as_bytes(), sizes, 0)), longest), whole);
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_line_is_ready_when_all_of_it_is_in_the_buffer() {
-        let mut lines = Lines::new(Chopped(b"a\nb\nc\n", vec![4, 2], 0));
+        let mut lines = Lines::new(ChoppedReader(b"a\nb\nc\n", vec![4, 2], 0));
         assert!(!lines.is_ready());
         lines.next().unwrap();
         assert!(lines.is_ready());

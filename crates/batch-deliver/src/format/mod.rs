@@ -6,24 +6,23 @@ mod document;
 mod dumps;
 mod dynamo_json;
 mod items;
+mod line_records;
 mod lines;
 mod messages;
-mod one_per_line;
 mod table;
 mod text;
 
 pub(crate) use self::csv::{Character, CsvItems, Options as CsvOptions, Quote, Types};
-pub(crate) use self::items::{Item, ItemFormat, Json, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable};
-#[cfg(feature = "s3")]
-pub(crate) use self::messages::Keys;
-#[cfg(feature = "put")]
-pub(crate) use self::messages::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
-pub(crate) use self::messages::{Groups, InGroups, Messages};
-#[cfg(any(feature = "put", feature = "s3"))]
-pub(crate) use self::one_per_line::EachLine;
-#[cfg(test)]
-pub(crate) use self::one_per_line::OnePerLine;
+pub(crate) use self::items::{
+    Item, ItemFormat, JsonItems, Key, KeyType, Purpose, Typing, Writes, comparable, value_of_json,
+};
+pub(crate) use self::line_records::LineFormat;
 #[cfg(any(feature = "put", test))]
-pub(crate) use self::one_per_line::Parse;
+pub(crate) use self::line_records::LineParser;
+#[cfg(test)]
+pub(crate) use self::line_records::LineRecords;
+#[cfg(feature = "put")]
+pub(crate) use self::messages::put::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
+pub(crate) use self::messages::{GroupedMessages, Groups, Keys, Messages};
 pub(crate) use self::table::{TableFormat, TableItems, named_as_rows};
 pub(crate) use self::text::{TextFormat, refusal};

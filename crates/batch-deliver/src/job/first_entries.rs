@@ -7,9 +7,9 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::Reading;
+use super::reading::ReaderHandle;
 use crate::outcome::Failure;
-use crate::source::Received;
+use crate::source::RecordBatch;
 use crate::stop::Stop;
 
 /// Looks at entries. An error is why none of all entries is to be sent.
@@ -21,9 +21,9 @@ const LOOKED_AT: usize = 20;
 /// How long further ones of a slow input are waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-impl<E: Send + Sync + 'static> Reading<E> {
+impl<E: Send + Sync + 'static> ReaderHandle<E> {
     /// The same records, after a look at the first entries.
-    pub(crate) async fn looked_at(mut self, look: &Look<E>, stop: &Stop) -> Result<Self, Failure> {
+    pub(super) async fn looked_at(mut self, look: &Look<E>, stop: &Stop) -> Result<Self, Failure> {
         let mut batches = Vec::new();
         let first = tokio::select! {
             batch = self.receiver.recv() => batch,
@@ -55,16 +55,16 @@ impl<E: Send + Sync + 'static> Reading<E> {
     }
 }
 
-fn entries<E>(batches: &[Received<E>]) -> impl Iterator<Item = &E> {
+fn entries<E>(batches: &[RecordBatch<E>]) -> impl Iterator<Item = &E> {
     let taken = batches.iter().flatten().filter_map(|taken| taken.as_ref().ok());
     taken.filter_map(|taken| taken.entry.as_ref().ok())
 }
 
 /// These batches, and then the others.
 fn in_front<E: Send + 'static>(
-    batches: Vec<Received<E>>,
-    mut others: mpsc::Receiver<Received<E>>,
-) -> mpsc::Receiver<Received<E>> {
+    batches: Vec<RecordBatch<E>>,
+    mut others: mpsc::Receiver<RecordBatch<E>>,
+) -> mpsc::Receiver<RecordBatch<E>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         for batch in batches {

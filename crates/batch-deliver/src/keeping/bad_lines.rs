@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 
-use super::settling::Settling;
+use super::settlement::Settlement;
 use super::window::BadLine;
 use crate::console::{Console, counted};
-#[cfg(feature = "distributed")]
-use crate::source::Unreadable;
+use crate::source::ReadFailure;
 
 /// Why the inputs were not read to their end.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Ended {
+pub(crate) enum InputEnd {
     /// A line that cannot be read, and is not to be skipped.
     #[error("stopped at a line that cannot be read, and read no line behind it (--keep-going {0} skips it)")]
     BadLine(u64),
@@ -24,19 +23,18 @@ pub(crate) enum Ended {
     Unreadable(Box<dyn Error + Send + Sync>),
 }
 
-#[cfg(feature = "distributed")]
-impl Ended {
+impl InputEnd {
     /// Whether an input could not be reached, so that another attempt may succeed.
     pub(crate) fn is_unreachable(&self) -> bool {
-        self.unreadable().is_some_and(Unreadable::is_unreachable)
+        self.unreadable().is_some_and(ReadFailure::is_unreachable)
     }
 
     /// Whether this worker may not read an input.
     pub(crate) fn is_denied(&self) -> bool {
-        self.unreadable().is_some_and(Unreadable::is_denied)
+        self.unreadable().is_some_and(ReadFailure::is_denied)
     }
 
-    fn unreadable(&self) -> Option<&Unreadable> {
+    fn unreadable(&self) -> Option<&ReadFailure> {
         match self {
             Self::BadLine(_) => None,
             Self::Unreadable(error) => error.downcast_ref(),
@@ -85,7 +83,7 @@ impl ShownLines {
 /// Counts and keeps the lines that cannot be read, up to the tolerated number. Clones share the count.
 #[derive(Debug, Clone)]
 pub(crate) struct BadLines {
-    settling: Arc<Settling>,
+    settling: Arc<Settlement>,
     tolerated: u64,
     count: Arc<AtomicU64>,
     shown: Arc<Mutex<ShownLines>>,
@@ -94,7 +92,7 @@ pub(crate) struct BadLines {
 
 impl BadLines {
     /// Skips up to `tolerated` bad lines.
-    pub(crate) fn new(settling: Arc<Settling>, tolerated: u64, console: Console) -> Self {
+    pub(crate) fn new(settling: Arc<Settlement>, tolerated: u64, console: Console) -> Self {
         Self {
             settling,
             tolerated,
@@ -120,7 +118,7 @@ impl BadLines {
     }
 
     /// Prints and keeps a bad line. It is an error if there are more than tolerated.
-    pub(crate) async fn skip(self, bad_line: BadLine) -> Result<(), Ended> {
+    pub(crate) async fn skip(self, bad_line: BadLine) -> Result<(), InputEnd> {
         let BadLine { origin, flaw, .. } = &bad_line;
         let (name, line) = (&self.settling.names[origin.place.input], origin.place.line);
         let count = self.count.fetch_add(1, Relaxed) + 1;
@@ -136,6 +134,6 @@ impl BadLines {
             self.settling.stopped_at(&bad_line);
         }
         self.settling.bad_line(bad_line).await;
-        if is_last { Err(Ended::BadLine(count)) } else { Ok(()) }
+        if is_last { Err(InputEnd::BadLine(count)) } else { Ok(()) }
     }
 }

@@ -7,18 +7,18 @@ use futures::stream::poll_fn;
 use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
 
-use super::bad_lines::{BadLines, Ended};
+use super::bad_lines::{BadLines, InputEnd};
 use super::window::{BadLine, Origin, Window};
-use crate::source::Received;
+use crate::source::RecordBatch;
 
 /// The entries. Each enters the window when the delivery takes it.
 pub(crate) fn entries<E: Send + 'static>(
-    mut receiver: mpsc::Receiver<Received<E>>,
+    mut receiver: mpsc::Receiver<RecordBatch<E>>,
     window: Window,
     bad_lines: BadLines,
-) -> impl Stream<Item = Result<E, Ended>> {
+) -> impl Stream<Item = Result<E, InputEnd>> {
     let mut batch: std::vec::IntoIter<_> = Vec::new().into_iter();
-    let mut skipping: Option<BoxFuture<'static, Result<(), Ended>>> = None;
+    let mut skipping: Option<BoxFuture<'static, Result<(), InputEnd>>> = None;
     poll_fn(move |context| {
         loop {
             if let Some(bad_line) = &mut skipping {
@@ -33,14 +33,16 @@ pub(crate) fn entries<E: Send + 'static>(
                     Some(records) if records.is_empty() => return Poll::Ready(None),
                     Some(records) => batch = records.into_iter(),
                     None => {
-                        return Poll::Ready(Some(Err(Ended::Unreadable("the reader of the inputs panicked".into()))));
+                        return Poll::Ready(Some(Err(InputEnd::Unreadable(
+                            "the reader of the inputs panicked".into(),
+                        ))));
                     }
                 }
                 continue;
             };
             let taken = match next {
                 Ok(taken) => taken,
-                Err(error) => return Poll::Ready(Some(Err(Ended::Unreadable(error.into())))),
+                Err(error) => return Poll::Ready(Some(Err(InputEnd::Unreadable(error.into())))),
             };
             let origin = Origin {
                 number: taken.number,

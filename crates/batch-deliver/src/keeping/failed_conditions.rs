@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::appended::Appended;
-use super::fed_back::FedBack;
-use super::group_sync::{GroupSync, Unsynced};
+use super::append_file::AppendFile;
+use super::feedback::Feedback;
+use super::group_sync::{GroupSync, UnsyncedWrite};
 use crate::outcome::Failure;
 use crate::output::{FileIdentity, check_standard, is_standard};
 
@@ -14,9 +14,9 @@ use crate::output::{FileIdentity, check_standard, is_standard};
 #[derive(Debug)]
 pub(crate) struct FailedConditions {
     path: PathBuf,
-    file: Mutex<Appended>,
+    file: Mutex<AppendFile>,
     sync: Arc<GroupSync>,
-    fed_back: Option<FedBack>,
+    fed_back: Option<Feedback>,
     /// The error after which the delivery ends.
     error: OnceLock<io::Error>,
 }
@@ -33,7 +33,7 @@ impl FailedConditions {
         if is_standard(path) {
             check_standard()?;
         }
-        let file = Appended::open_json_lines(path).map_err(|error| {
+        let file = AppendFile::open_json_lines(path).map_err(|error| {
             let path = path.display();
             Failure::WrongUse(match error.kind() {
                 io::ErrorKind::WouldBlock => format!("--failed {path} is in use by another load: name another file"),
@@ -44,14 +44,14 @@ impl FailedConditions {
         Ok(Self {
             path: path.to_owned(),
             sync: Arc::new(GroupSync::new(move || opened.sync())),
-            fed_back: FedBack::new(file.opened(), pipes),
+            fed_back: Feedback::new(file.opened(), pipes),
             file: Mutex::new(file),
             error: OnceLock::new(),
         })
     }
 
     /// Appends a record as a line.
-    pub(super) fn write(&self, text: &[u8]) -> io::Result<Unsynced> {
+    pub(super) fn write(&self, text: &[u8]) -> io::Result<UnsyncedWrite> {
         let checked = self.fed_back.as_ref().map_or(Ok(()), |fed_back| fed_back.check(text));
         let write = || self.file.lock().unwrap_or_else(PoisonError::into_inner).write(text);
         match checked.and_then(|()| write()) {

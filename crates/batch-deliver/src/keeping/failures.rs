@@ -2,22 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::handed_back::HandedBack;
-use crate::source::Place;
+use super::cause_tally::CauseTally;
+use crate::source::LinePlace;
 
 /// Entries that were given up, and lines that could not be read and were kept elsewhere: the runs that follow skip them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failures {
-    pub(crate) given_up: HandedBack,
-    pub(crate) bad_lines: HandedBack,
+    pub(crate) given_up: CauseTally,
+    pub(crate) bad_lines: CauseTally,
 }
 
 /// A record that is settled without being delivered. It has nothing of the record's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Failed {
+pub(crate) struct FailedRecord {
     /// Its number among the records of all inputs.
     pub(crate) number: u64,
-    pub(crate) place: Place,
+    pub(crate) place: LinePlace,
     /// Why it was given up, or what is wrong with the line.
     pub(crate) words: String,
     pub(crate) is_bad_line: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Failed {
 }
 
 impl Failures {
-    pub(crate) fn add(&mut self, failed: &Failed) {
+    pub(crate) fn add(&mut self, failed: &FailedRecord) {
         let of_kind = if failed.is_bad_line {
             &mut self.bad_lines
         } else {

@@ -21,7 +21,7 @@ pub(super) struct GroupSync {
 
 /// Something that was written, and may not be on the disk yet.
 #[derive(Debug)]
-pub(crate) struct Unsynced {
+pub(crate) struct UnsyncedWrite {
     group: Arc<GroupSync>,
     number: u64,
 }
@@ -37,8 +37,8 @@ impl GroupSync {
     }
 
     /// Something has been written.
-    pub(super) fn written(self: &Arc<Self>) -> Unsynced {
-        Unsynced {
+    pub(super) fn written(self: &Arc<Self>) -> UnsyncedWrite {
+        UnsyncedWrite {
             group: Arc::clone(self),
             number: self.written.fetch_add(1, Ordering::AcqRel) + 1,
         }
@@ -57,7 +57,7 @@ impl fmt::Debug for GroupSync {
     }
 }
 
-impl Unsynced {
+impl UnsyncedWrite {
     /// Returns when it is on the disk.
     pub(super) async fn synced(self) -> io::Result<()> {
         let Self { group, number } = self;
@@ -92,12 +92,12 @@ mod tests {
     use futures::future::join_all;
 
     use super::*;
-    use crate::keeping::appended::Appended;
+    use crate::keeping::append_file::AppendFile;
 
     #[tokio::test]
     async fn one_sync_serves_all_that_wait() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = Appended::open(&folder.path().join("lines")).unwrap();
+        let mut file = AppendFile::open(&folder.path().join("lines")).unwrap();
         let opened = Arc::clone(file.opened());
         let group = Arc::new(GroupSync::new(move || opened.sync()));
         let mut writes = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
         // After an error nothing counts as synced any more.
         group.error.set(io::ErrorKind::StorageFull.into()).unwrap();
         assert!(
-            join_all(writes.into_iter().map(Unsynced::synced))
+            join_all(writes.into_iter().map(UnsyncedWrite::synced))
                 .await
                 .iter()
                 .all(Result::is_err)
@@ -120,8 +120,8 @@ mod tests {
     #[cfg(unix)]
     #[tokio::test]
     async fn what_is_no_file_needs_no_sync_and_may_be_shared() {
-        let _another = Appended::open(Path::new("/dev/null")).unwrap();
-        let mut file = Appended::open(Path::new("/dev/null")).unwrap();
+        let _another = AppendFile::open(Path::new("/dev/null")).unwrap();
+        let mut file = AppendFile::open(Path::new("/dev/null")).unwrap();
         let opened = Arc::clone(file.opened());
         let group = Arc::new(GroupSync::new(move || opened.sync()));
         file.write(b"line").unwrap();

@@ -4,8 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-#[cfg(not(feature = "s3"))]
-use crate::outcome::Failure;
 use crate::source::SCHEME;
 
 /// A file or folder, or an object or prefix in S3.
@@ -44,7 +42,6 @@ impl fmt::Display for Location {
 
 impl Location {
     /// The file in this folder, or the object below this prefix, with this name.
-    #[cfg(feature = "distributed")]
     pub(crate) fn below(&self, name: &str) -> Self {
         match self {
             Self::File(folder) => Self::File(folder.join(name)),
@@ -56,13 +53,6 @@ impl Location {
                 },
             },
         }
-    }
-
-    #[cfg(not(feature = "s3"))]
-    pub(crate) fn without_s3(&self) -> Failure {
-        Failure::WrongUse(format!(
-            "{self} cannot be written: this program was built without S3: install it with --features s3"
-        ))
     }
 }
 

@@ -4,18 +4,18 @@ use std::fs::File;
 use std::io::{self, Write, stdout};
 use std::path::Path;
 
-use super::appended::Appended;
+use super::append_file::AppendFile;
 use crate::outcome::Failure;
 use crate::output::{check_standard, is_standard};
 use crate::sink::{SafeLines, packing};
 use crate::source::SCHEME;
 
 /// A file or the standard output, for lines that are removed from their source once they are safe.
-pub(crate) struct MovedLines(Place);
+pub(crate) struct MovedLines(LineOutput);
 
-enum Place {
+enum LineOutput {
     /// A file that is continued, and how many of its bytes are safe.
-    File(Appended, u64),
+    File(AppendFile, u64),
     Standard,
 }
 
@@ -24,12 +24,12 @@ impl MovedLines {
     pub(crate) fn open(name: &str) -> Result<Self, Failure> {
         if is_standard(Path::new(name)) {
             check_standard()?;
-            return Ok(Self(Place::Standard));
+            return Ok(Self(LineOutput::Standard));
         }
         if let Some(words) = refusal(name) {
             return Err(Failure::WrongUse(format!("{name} cannot be written: {words}")));
         }
-        let opened = Appended::open_json_lines(Path::new(name)).map_err(|error| {
+        let opened = AppendFile::open_json_lines(Path::new(name)).map_err(|error| {
             Failure::WrongUse(match error.kind() {
                 io::ErrorKind::WouldBlock => format!("{name} is in use by another run: name another file"),
                 _ => format!("{name} cannot be written: {error}"),
@@ -37,15 +37,15 @@ impl MovedLines {
         });
         opened.map(|file| {
             let safe = file.length();
-            Self(Place::File(file, safe))
+            Self(LineOutput::File(file, safe))
         })
     }
 
     /// Checks that the lines are in the end where they were written.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0 {
-            Place::File(file, _) => file.opened().check_name(),
-            Place::Standard => Ok(()),
+            LineOutput::File(file, _) => file.opened().check_name(),
+            LineOutput::Standard => Ok(()),
         }
     }
 }
@@ -63,7 +63,7 @@ fn refusal(name: &str) -> Option<&'static str> {
 impl Write for MovedLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Place::File(file, safe) => match file.append(bytes) {
+            LineOutput::File(file, safe) => match file.append(bytes) {
                 Ok(()) => Ok(bytes.len()),
                 Err(error) => {
                     // The source still has what is not safe.
@@ -71,14 +71,14 @@ impl Write for MovedLines {
                     Err(error)
                 }
             },
-            Place::Standard => stdout().write(bytes),
+            LineOutput::Standard => stdout().write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &self.0 {
-            Place::File(..) => Ok(()),
-            Place::Standard => stdout().flush(),
+            LineOutput::File(..) => Ok(()),
+            LineOutput::Standard => stdout().flush(),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Write for MovedLines {
 impl SafeLines for MovedLines {
     fn make_safe(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Place::File(file, safe) => {
+            LineOutput::File(file, safe) => {
                 if let Err(error) = file.opened().sync() {
                     file.take_back(*safe);
                     return Err(error);
@@ -94,7 +94,7 @@ impl SafeLines for MovedLines {
                 *safe = file.length();
                 Ok(())
             }
-            Place::Standard => {
+            LineOutput::Standard => {
                 stdout().flush()?;
                 sync_standard_output()
             }

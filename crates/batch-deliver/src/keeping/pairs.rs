@@ -29,7 +29,7 @@ pub(crate) enum Side {
 
 /// How the items with one key differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Difference {
+pub(crate) enum ItemDifference {
     OnlyInFirst,
     OnlyInSecond,
     Different,
@@ -37,14 +37,14 @@ pub(crate) enum Difference {
 
 /// How many items are equal, and how many differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Compared {
+pub(crate) struct Comparison {
     pub(crate) equal: u64,
     pub(crate) only_in_first: u64,
     pub(crate) only_in_second: u64,
     pub(crate) different: u64,
 }
 
-impl Compared {
+impl Comparison {
     pub(crate) fn is_equal(&self) -> bool {
         self.only_in_first + self.only_in_second + self.different == 0
     }
@@ -56,7 +56,7 @@ pub(crate) struct Pairs {
     parts: Vec<Vec<u8>>,
     in_memory: usize,
     most: usize,
-    files: Option<Files>,
+    files: Option<PairFiles>,
 }
 
 impl Pairs {
@@ -96,7 +96,7 @@ impl Pairs {
     fn write(&mut self) -> io::Result<()> {
         let files = match &mut self.files {
             Some(files) => files,
-            None => self.files.insert(Files::new()?),
+            None => self.files.insert(PairFiles::new()?),
         };
         for (part, number) in self.parts.iter_mut().zip(0..) {
             files.append(number, part)?;
@@ -107,8 +107,11 @@ impl Pairs {
     }
 
     /// Compares all items. Calls `found` with each difference and its key.
-    pub(crate) fn compare(self, mut found: impl FnMut(Difference, &str) -> io::Result<()>) -> io::Result<Compared> {
-        let mut compared = Compared::default();
+    pub(crate) fn compare(
+        self,
+        mut found: impl FnMut(ItemDifference, &str) -> io::Result<()>,
+    ) -> io::Result<Comparison> {
+        let mut compared = Comparison::default();
         for (part, number) in self.parts.into_iter().zip(0..) {
             let mut entries = match &self.files {
                 Some(files) => files.read(number)?,
@@ -121,9 +124,9 @@ impl Pairs {
                         compared.equal += 1;
                         continue;
                     }
-                    (Some(_), Some(_)) => (&mut compared.different, Difference::Different),
-                    (Some(_), None) => (&mut compared.only_in_first, Difference::OnlyInFirst),
-                    (None, _) => (&mut compared.only_in_second, Difference::OnlyInSecond),
+                    (Some(_), Some(_)) => (&mut compared.different, ItemDifference::Different),
+                    (Some(_), None) => (&mut compared.only_in_first, ItemDifference::OnlyInFirst),
+                    (None, _) => (&mut compared.only_in_second, ItemDifference::OnlyInSecond),
                 };
                 *count += 1;
                 found(difference, key)?;
@@ -137,12 +140,12 @@ impl Pairs {
 type ItemBytes<'a> = &'a [u8];
 
 /// The contents of the items with a key, in the first and in the second table.
-type Sides<'a> = (Option<ItemBytes<'a>>, Option<ItemBytes<'a>>);
+type KeySides<'a> = (Option<ItemBytes<'a>>, Option<ItemBytes<'a>>);
 
 /// What is known of each key of a part.
-fn by_key(mut entries: &[u8]) -> io::Result<BTreeMap<&str, Sides<'_>>> {
+fn by_key(mut entries: &[u8]) -> io::Result<BTreeMap<&str, KeySides<'_>>> {
     let broken = || io::Error::other("what was written to a file is not what is read from it");
-    let mut keys = BTreeMap::<&str, Sides<'_>>::new();
+    let mut keys = BTreeMap::<&str, KeySides<'_>>::new();
     while !entries.is_empty() {
         let (head, rest) = entries.split_at_checked(HEAD).ok_or_else(broken)?;
         let length: [u8; 4] = head[17..].try_into().map_err(|_| broken())?;
@@ -166,11 +169,11 @@ fn hash(number: u8, text: &str) -> u64 {
 
 /// The files of the parts, in a folder that is removed at the end.
 #[derive(Debug)]
-struct Files {
+struct PairFiles {
     folder: PathBuf,
 }
 
-impl Files {
+impl PairFiles {
     fn new() -> io::Result<Self> {
         let random = {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -198,7 +201,7 @@ impl Files {
     }
 }
 
-impl Drop for Files {
+impl Drop for PairFiles {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -235,13 +238,13 @@ mod tests {
             let mut expected = BTreeMap::new();
             for (key, content) in &first {
                 match second.get(key) {
-                    None => { expected.insert(key.clone(), Difference::OnlyInFirst); }
-                    Some(other) if other != content => { expected.insert(key.clone(), Difference::Different); }
+                    None => { expected.insert(key.clone(), ItemDifference::OnlyInFirst); }
+                    Some(other) if other != content => { expected.insert(key.clone(), ItemDifference::Different); }
                     Some(_) => {}
                 }
             }
             for key in second.keys().filter(|key| !first.contains_key(*key)) {
-                expected.insert(key.clone(), Difference::OnlyInSecond);
+                expected.insert(key.clone(), ItemDifference::OnlyInSecond);
             }
             let equal = first.iter().filter(|(key, content)| second.get(*key) == Some(content)).count();
             prop_assert_eq!(found, expected);

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::source::{Flaw, Place};
+use crate::source::{Flaw, LinePlace};
 
 /// The origin of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// Its number among the records of all inputs.
     pub(crate) number: u64,
-    pub(crate) place: Place,
+    pub(crate) place: LinePlace,
     /// The text in the input, if it is kept for dead letters.
     pub(crate) text: Option<Box<[u8]>>,
 }
@@ -28,10 +28,10 @@ pub(crate) struct BadLine {
 
 /// The origins of the entries in delivery, by their positions. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Window(Arc<Mutex<UnderWay>>);
+pub(crate) struct Window(Arc<Mutex<UnsettledEntries>>);
 
 #[derive(Debug, Default)]
-struct UnderWay {
+struct UnsettledEntries {
     /// The position of the next origin.
     next: u64,
     /// The entries that are not settled, by position: one that waits long does not keep later ones in memory.
@@ -60,7 +60,7 @@ impl Window {
         self.under_way().last.clone().into_iter()
     }
 
-    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+    fn under_way(&self) -> MutexGuard<'_, UnsettledEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn origin(number: u64) -> Origin {
-        let place = Place { input: 0, line: number };
+        let place = LinePlace { input: 0, line: number };
         Origin {
             number,
             place,

@@ -10,10 +10,10 @@ mod identity;
 mod kind;
 mod restored;
 mod standard;
-mod temporary;
+mod temporary_file;
 
 pub(crate) use self::identity::FileIdentity;
 pub(crate) use self::kind::{OutputKind, sync_folder_of};
 pub(crate) use self::restored::restored;
-pub(crate) use self::standard::{check_standard, is_standard, standard_files};
-pub(crate) use self::temporary::{Temporary, is_mounted};
+pub(crate) use self::standard::{CLOSED, check_standard, is_standard, is_standard_closed, standard_files};
+pub(crate) use self::temporary_file::{TemporaryFile, is_mounted};

@@ -17,10 +17,23 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     is_named(path) || followed(path).is_ok_and(|path| is_named(&path))
 }
 
-/// Checks that the standard output is open. Before `main`, Rust opens `/dev/null` in place of one that is closed, so that what is written
-/// there is lost without an error. It is opened to be read as well, which `>/dev/null` of a shell is not.
-#[cfg(unix)]
+/// What is said of a standard output that is closed.
+pub(crate) const CLOSED: &str =
+    "the standard output is closed (or it is /dev/null and opened to be read as well): redirect it";
+
+/// Checks that the standard output is open, which is named as a file.
 pub(crate) fn check_standard() -> Result<(), Failure> {
+    if is_standard_closed() {
+        let words = format!("{CLOSED}, or name /dev/null as the file if nothing is to be kept");
+        return Err(Failure::WrongUse(words));
+    }
+    Ok(())
+}
+
+/// Whether the standard output is closed. Before `main`, Rust opens `/dev/null` in place of one that is, so that what is written there is
+/// lost without an error. It is opened to be read as well, which `>/dev/null` of a shell is not.
+#[cfg(unix)]
+pub(crate) fn is_standard_closed() -> bool {
     use std::os::fd::AsFd;
     use std::os::unix::fs::MetadataExt;
 
@@ -37,18 +50,14 @@ pub(crate) fn check_standard() -> Result<(), Failure> {
         Some(is_null)
     };
     match fcntl_getfl(output) {
-        Ok(flags) if flags & OFlags::RWMODE != OFlags::RDWR || is_null() != Some(true) => Ok(()),
-        _ => Err(Failure::WrongUse(
-            "the standard output is closed (or it is /dev/null and opened to be read as well): redirect it, or name /dev/null as \
-             the file if nothing is to be kept"
-                .to_owned(),
-        )),
+        Ok(flags) => flags & OFlags::RWMODE == OFlags::RDWR && is_null() == Some(true),
+        Err(_) => true,
     }
 }
 
 #[cfg(not(unix))]
-pub(crate) fn check_standard() -> Result<(), Failure> {
-    Ok(())
+pub(crate) fn is_standard_closed() -> bool {
+    false
 }
 
 /// The files that are the standard output and the standard error, with their names for people.

@@ -8,12 +8,12 @@ const AVERAGED: Duration = Duration::from_secs(10);
 
 /// Estimates from the progress of the last seconds.
 #[derive(Debug, Default)]
-pub(crate) struct Estimate {
+pub(crate) struct ProgressEstimate {
     /// Times, and the number of settled entries at each.
     seen: VecDeque<(Duration, u64)>,
 }
 
-impl Estimate {
+impl ProgressEstimate {
     /// The rate in entries per second, now that `settled` entries are settled after `elapsed`.
     #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
     pub(crate) fn rate(&mut self, elapsed: Duration, settled: u64) -> f64 {
@@ -56,9 +56,9 @@ mod tests {
 
     #[test]
     fn the_rate_is_the_average_of_the_last_seconds() {
-        let mut estimate = Estimate::default();
+        let mut estimate = ProgressEstimate::default();
         assert!(estimate.rate(Duration::ZERO, 0) <= 0.0);
-        assert!((Estimate::default().rate(Duration::from_secs(10), 50) - 5.0).abs() < 1e-9);
+        assert!((ProgressEstimate::default().rate(Duration::from_secs(10), 50) - 5.0).abs() < 1e-9);
         for second in 1..=20 {
             estimate.rate(Duration::from_secs(second), second * 1_000);
         }

@@ -5,4 +5,4 @@ mod summary;
 mod ticker;
 
 pub(crate) use self::summary::Summary;
-pub(crate) use self::ticker::{Ticker, Watched};
+pub(crate) use self::ticker::{Ticker, WatchedDelivery};

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
 use crate::console::{Console, NOT_THERE, counted, grouped, rate, time};
-use crate::keeping::{BadLines, DeadLetter, Ended, Failures, HandedBack, LettersWritten, Location, Reason, Settling};
+use crate::keeping::{
+    BadLines, CauseTally, DeadLetter, Failures, InputEnd, LettersWritten, Location, Reason, Settlement,
+};
 use crate::outcome::{Failure, Outcome};
-use crate::sink::{Report, Simulated};
+use crate::sink::{Report, SimulatedService};
 use crate::source::{LineBreaks, STANDARD_INPUT};
 
 /// The most ranges of undelivered lines that are printed.
@@ -22,13 +24,13 @@ const PLACES_SHOWN: usize = 10;
 pub(crate) struct Summary {
     pub(crate) destination: String,
     pub(crate) report: Report,
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<InputEnd>,
     pub(crate) stopped: Option<String>,
     pub(crate) journal_error: Option<io::Error>,
-    pub(crate) settling: Arc<Settling>,
+    pub(crate) settling: Arc<Settlement>,
     pub(crate) bad_lines: BadLines,
     pub(crate) resumes: Option<Location>,
-    pub(crate) simulated: Option<Arc<Simulated>>,
+    pub(crate) simulated: Option<Arc<SimulatedService>>,
     /// Whether an encoding was given for the inputs, which is not that of what is kept of them.
     pub(crate) is_decoded: bool,
     /// The values of rows that have line breaks, if there are any.
@@ -189,7 +191,7 @@ impl Summary {
     }
 
     /// Each cause with its first entry.
-    fn causes(&self, handed_back: &HandedBack) -> Vec<String> {
+    fn causes(&self, handed_back: &CauseTally) -> Vec<String> {
         let (reasons, others) = handed_back.reasons();
         let shown = reasons.iter().map(|Reason { words, first, entries }| {
             let others = match entries {
@@ -284,7 +286,7 @@ impl Summary {
         if let Some(journal) = self.resumes.as_ref().filter(|_| self.is_unfinished()) {
             match &self.journal_error {
                 None => {
-                    let is_bad_line = matches!(self.ended, Some(Ended::BadLine(_)));
+                    let is_bad_line = matches!(self.ended, Some(InputEnd::BadLine(_)));
                     let corrected = if is_bad_line && self.settling.dead_letter.is_none() {
                         ", with that line corrected or skipped"
                     } else {
@@ -340,12 +342,12 @@ impl Summary {
         }
     }
 
-    fn handed_back(&self) -> MutexGuard<'_, HandedBack> {
+    fn handed_back(&self) -> MutexGuard<'_, CauseTally> {
         self.settling.handed_back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn event(&self) -> Value {
-        let causes = |handed_back: &HandedBack| -> Vec<Value> {
+        let causes = |handed_back: &CauseTally| -> Vec<Value> {
             let cause = |Reason { words, first, entries }: &Reason| {
                 let file = &self.settling.names[first.input];
                 json!({"cause": words, "entries": entries, "file": file, "line": first.line})

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::estimate::{self, Estimate};
+use super::estimate::{self, ProgressEstimate};
 use crate::console::{Console, grouped, rate, time};
 use crate::sink::{Progress, Snapshot};
 use crate::source::Counts;
@@ -21,7 +21,7 @@ const SEPARATOR: &str = " · ";
 
 /// The delivery that is watched.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedDelivery {
     pub(crate) progress: Progress,
     pub(crate) read: Counts,
     /// Bytes of all inputs, if known.
@@ -34,7 +34,7 @@ pub(crate) struct Watched {
 pub(crate) struct Ticker(JoinHandle<()>);
 
 impl Ticker {
-    pub(crate) fn start(watched: Watched, console: Console, stop: Stop) -> Self {
+    pub(crate) fn start(watched: WatchedDelivery, console: Console, stop: Stop) -> Self {
         Self(tokio::spawn(tick(watched, console, stop)))
     }
 }
@@ -45,7 +45,7 @@ impl Drop for Ticker {
     }
 }
 
-async fn tick(watched: Watched, console: Console, stop: Stop) {
+async fn tick(watched: WatchedDelivery, console: Console, stop: Stop) {
     if console.is_quiet() && !console.is_json() {
         return;
     }
@@ -78,7 +78,7 @@ async fn tick(watched: Watched, console: Console, stop: Stop) {
 /// The figures at one time.
 #[derive(Default)]
 struct Figures {
-    estimate: Estimate,
+    estimate: ProgressEstimate,
     elapsed: Duration,
     snapshot: Snapshot,
     rate: f64,
@@ -89,7 +89,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn update(&mut self, watched: &Watched, elapsed: Duration) {
+    fn update(&mut self, watched: &WatchedDelivery, elapsed: Duration) {
         self.elapsed = elapsed;
         self.snapshot = watched.progress.snapshot();
         self.read = watched.read.records.load(Relaxed);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use aws_batch_delivery::targets::s3::S3Deletions;
 use aws_batch_simulator::Simulator;
 
-use super::destination::{Access, Destination, Measured, simulated_settings};
+use super::destination::{Access, Destination, EntrySize, simulated_settings};
 use super::object_lookup::ObjectLookup;
-use super::simulated::Simulated;
+use super::simulated::SimulatedService;
 use crate::connection::settings;
 use crate::outcome::Failure;
 
@@ -18,7 +18,7 @@ pub(crate) async fn bucket(
 ) -> Result<(Destination<S3Deletions>, Option<ObjectLookup>), Failure> {
     let is_real = access.simulate.is_none() && !access.is_dry_run;
     let (client, settings, simulated, site) = if let Some(rate) = access.simulate {
-        let simulated = Simulated::bucket(&name, rate);
+        let simulated = SimulatedService::bucket(&name, rate);
         let client = simulated.simulator.s3_client();
         (client, simulated_settings(rate), Some(Arc::new(simulated)), None)
     } else if access.is_dry_run {
@@ -39,7 +39,7 @@ pub(crate) async fn bucket(
     let destination = Destination {
         target: S3Deletions::new(client, &name),
         name,
-        measure: |object| Measured {
+        measure: |object| EntrySize {
             bytes: object.key().len() + object.version_id().map_or(0, str::len),
             units: 1,
         },

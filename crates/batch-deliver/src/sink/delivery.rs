@@ -6,10 +6,10 @@ use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Disposition, 
 use futures::Stream;
 
 use super::destination::Target;
-use super::undelivered::{Undelivered, printed_fault};
+use super::undelivered::{UndeliveredEntry, printed_fault};
 
 /// What came of a delivery.
-pub(crate) struct Delivered<E>(Result<Report, DeliveryError<E>>);
+pub(crate) struct DeliveryResult<E>(Result<Report, DeliveryError<E>>);
 
 /// Delivers the entries. Calls `decided` with the position of each one that is not handed back and what became of it, and
 /// `undelivered` with each one that is, and waits for what this returns.
@@ -18,8 +18,8 @@ pub(crate) async fn deliver<T, S, X, F>(
     options: DeliveryOptions,
     entries: S,
     decided: impl Fn(u64, &Disposition) + Send + Sync + 'static,
-    undelivered: impl Fn(Undelivered) -> F + Send + Sync + 'static,
-) -> Delivered<T::Entry>
+    undelivered: impl Fn(UndeliveredEntry) -> F + Send + Sync + 'static,
+) -> DeliveryResult<T::Entry>
 where
     T: Target,
     S: Stream<Item = Result<T::Entry, X>>,
@@ -29,15 +29,15 @@ where
     let delivery = Delivery::new(target)
         .options(options)
         .on_delivered(move |position, _, disposition| decided(position, disposition))
-        .on_undelivered(move |entry| undelivered(Undelivered::of(entry)));
-    Delivered(delivery.try_deliver_stream(entries).await)
+        .on_undelivered(move |entry| undelivered(UndeliveredEntry::of(entry)));
+    DeliveryResult(delivery.try_deliver_stream(entries).await)
 }
 
-impl<E> Delivered<E> {
+impl<E> DeliveryResult<E> {
     /// The entries that were handed back at the end.
-    pub(crate) fn handed_back(&self) -> impl Iterator<Item = Undelivered> {
+    pub(crate) fn handed_back(&self) -> impl Iterator<Item = UndeliveredEntry> {
         let handed_back = self.0.as_ref().map_or_else(DeliveryError::undelivered, |_| &[]);
-        handed_back.iter().map(Undelivered::of)
+        handed_back.iter().map(UndeliveredEntry::of)
     }
 
     /// The report, the error of the stream, and why the delivery stopped.

@@ -7,7 +7,7 @@ use aws_batch_delivery::targets::{Answer, BatchTarget, Verdict, classify};
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-use super::simulated::Simulated;
+use super::simulated::SimulatedService;
 use crate::connection::{self, Connection, Site};
 use crate::console::EXPIRED;
 use crate::outcome::Failure;
@@ -28,23 +28,23 @@ pub(crate) struct Destination<T: Target> {
     /// As it was named by the user.
     pub(crate) name: String,
     pub(crate) target: T,
-    pub(crate) measure: fn(&T::Entry) -> Measured,
+    pub(crate) measure: fn(&T::Entry) -> EntrySize,
     /// The unit of the capacity.
     pub(crate) unit: &'static str,
     /// What identifies the service and the destination.
     pub(crate) settings: Settings,
     /// Where it is; `None` if nothing is sent.
     pub(crate) site: Option<Site>,
-    pub(crate) simulated: Option<Arc<Simulated>>,
+    pub(crate) simulated: Option<Arc<SimulatedService>>,
 }
 
 /// The size of an entry.
-pub(crate) struct Measured {
+pub(crate) struct EntrySize {
     pub(crate) bytes: usize,
     pub(crate) units: usize,
 }
 
-impl Measured {
+impl EntrySize {
     /// A unit for each started `unit` of bytes, and one at least.
     pub(super) fn in_units(bytes: usize, unit: usize) -> Self {
         let units = bytes.div_ceil(unit).max(1);

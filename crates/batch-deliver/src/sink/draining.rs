@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
-use super::moving::{deduplication_id, is_full, receive, undeleted_because};
+use super::moving::{deduplication_id, is_full, receive, undeleted};
 use super::queue::ExistingQueue;
 
 /// Lines that are written together and made safe with one call.
@@ -35,7 +35,7 @@ pub(crate) struct Drain {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(crate) struct Drained {
+pub(crate) struct DrainResult {
     /// Lines that are safe.
     pub(crate) written: u64,
     /// Messages that do not match, and stay.
@@ -48,7 +48,7 @@ pub(crate) struct Drained {
     pub(crate) failure: Option<String>,
 }
 
-impl Drained {
+impl DrainResult {
     /// Whether messages may be left that were not received, because as many are hidden as can be.
     pub(crate) fn is_full(&self) -> bool {
         is_full(self.unmatched)
@@ -57,8 +57,8 @@ impl Drained {
 
 impl Drain {
     /// Writes the messages. Calls `watch` with the progress first.
-    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(ReceiveProgress)) -> Drained {
-        let mut drained = Drained::default();
+    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(ReceiveProgress)) -> DrainResult {
+        let mut drained = DrainResult::default();
         let messages = receive(&self.queue, &self.filter, self.most, &self.stop).messages();
         let progress = messages.progress();
         watch(progress.clone());
@@ -95,8 +95,7 @@ impl Drain {
             }
         }
         drop(chunks);
-        drained.undeleted = progress.finished().await.undeleted;
-        drained.undeleted_because = undeleted_because(&progress);
+        (drained.undeleted, drained.undeleted_because) = undeleted(&progress, drained.written, &self.stop).await;
         drained
     }
 }

@@ -11,7 +11,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use futures::stream;
 
 use super::destination::Target;
-use super::simulated::{Simulated, Stored, keyed_by, last_part, writes};
+use super::simulated::{SimulatedService, keyed_by, last_part, writes};
 use super::table::target;
 use crate::format::{Item, Key, KeyType};
 use crate::outcome::Failure;
@@ -25,7 +25,7 @@ const TEXT_NAME: &str = "text";
 /// Groups of the messages that are made up for a FIFO queue.
 const GROUPS: u64 = 100;
 
-impl Simulated {
+impl SimulatedService {
     /// A table with these items, which has this capacity in read units per second and the same in write units.
     pub(crate) async fn filled_table(
         name: &str,
@@ -38,11 +38,7 @@ impl Simulated {
         fill(target(simulator.dynamo_client(), name, Some(key)), items).await?;
         table.set_capacity(writes(rate));
         table.set_read_capacity(writes(rate));
-        Ok(Self {
-            simulator,
-            before: table.statistics().applied,
-            stored: Stored::Writes(table),
-        })
+        Ok(Self::new(simulator, "write", move || table.statistics().applied))
     }
 
     /// A queue with these messages, and its URL. As with SQS, to receive and to delete them takes none of its capacity.
@@ -54,11 +50,7 @@ impl Simulated {
         let queue = simulator.queue(name, QueueOptions::default().content_based_deduplication());
         let url = queue.url();
         fill(SqsQueue::new(simulator.sqs_client(), &url), messages).await?;
-        let filled = Self {
-            simulator,
-            before: queue.statistics().applied,
-            stored: Stored::Messages(queue),
-        };
+        let filled = Self::new(simulator, "message", move || queue.statistics().applied);
         Ok((filled, url))
     }
 }

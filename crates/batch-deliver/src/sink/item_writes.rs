@@ -67,16 +67,16 @@ impl Format<ItemWrite> for ItemWrites {
 impl ItemWrites {
     fn written(&self, items: Box<dyn Records<WriteRequest>>) -> Box<dyn Records<ItemWrite>> {
         let expressions = Arc::clone(&self.expressions);
-        Box::new(WithExpressions { items, expressions })
+        Box::new(ExpressionRecords { items, expressions })
     }
 }
 
-struct WithExpressions {
+struct ExpressionRecords {
     items: Box<dyn Records<WriteRequest>>,
     expressions: Arc<Expressions>,
 }
 
-impl Records<ItemWrite> for WithExpressions {
+impl Records<ItemWrite> for ExpressionRecords {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<ItemWrite>>> {
         let record = self.items.next(is_wanted)?;
         Ok(record.map(|Record { line, text, entry }| Record {
@@ -100,8 +100,9 @@ impl Expressions {
     pub(crate) fn keep(&mut self, expressions: &str) {
         let used = |sign| placeholders(expressions, sign).collect::<HashSet<_>>();
         let (names, values) = (used('#'), used(':'));
-        self.names.retain(|placeholder, _| names.contains(placeholder));
-        self.values.retain(|placeholder, _| values.contains(placeholder));
+        self.names.retain(|placeholder, _| names.contains(placeholder.as_str()));
+        self.values
+            .retain(|placeholder, _| values.contains(placeholder.as_str()));
     }
 
     /// Updates only items that are there. Without this condition an update creates them.
@@ -112,7 +113,7 @@ impl Expressions {
         let name = key.partition.name.clone();
         let condition = self.condition.take();
         let expressions = format!("{update} {}", condition.as_deref().unwrap_or_default());
-        let used: HashSet<String> = placeholders(&expressions, '#').collect();
+        let used: HashSet<&str> = placeholders(&expressions, '#').collect();
         let placeholder = unused_placeholder(|name| used.contains(name) || self.names.contains_key(name));
         let exists = format!("attribute_exists({placeholder})");
         self.condition = Some(match condition {

@@ -1,6 +1,5 @@
 //! Lines that are written to a file, to the standard output, or to an object of S3.
 
-#[cfg(feature = "s3")]
 mod object;
 
 use std::fs::File;
@@ -11,12 +10,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::task::block_in_place;
 
-#[cfg(feature = "s3")]
 use self::object::Upload;
-#[cfg(feature = "s3")]
 use crate::connection::Connection;
 use crate::outcome::Failure;
-use crate::output::{OutputKind, Temporary, check_standard};
+use crate::output::{OutputKind, TemporaryFile, check_standard};
 
 /// Bytes that are written together: as many as a part of an object has at least.
 const TOGETHER: usize = 8 << 20;
@@ -25,7 +22,7 @@ const TOGETHER: usize = 8 << 20;
 pub(crate) struct LineWriter {
     name: String,
     packing: Packing,
-    place: Place,
+    place: LineOutput,
     /// Bytes that were written.
     written: u64,
 }
@@ -36,13 +33,12 @@ enum Packing {
     Zstd(zstd::Encoder<'static, Vec<u8>>),
 }
 
-enum Place {
+enum LineOutput {
     Standard,
     /// A pipe or a device.
     Direct(File),
     /// A file beside that which it replaces.
-    File(Temporary),
-    #[cfg(feature = "s3")]
+    File(TemporaryFile),
     Object(Box<Upload>),
 }
 
@@ -53,7 +49,7 @@ impl LineWriter {
         Ok(Self {
             name: "the standard output".to_owned(),
             packing: Packing::Plain(Vec::new()),
-            place: Place::Standard,
+            place: LineOutput::Standard,
             written: 0,
         })
     }
@@ -65,19 +61,19 @@ impl LineWriter {
         let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));
         let packing = Packing::of(&name).map_err(refused)?;
         let place = match OutputKind::of(path).map_err(refused)? {
-            OutputKind::Direct => Place::Direct(OutputKind::open_direct(path).map_err(refused)?),
+            OutputKind::Direct => LineOutput::Direct(OutputKind::open_direct(path).map_err(refused)?),
             OutputKind::File(path) => {
                 if path.exists() {
                     // A file that may not be written is not to be replaced either.
                     File::options().write(true).open(&path).map_err(refused)?;
                 }
-                let temporary = Temporary::beside(&path).map_err(|error| match error.kind() {
+                let temporary = TemporaryFile::beside(&path).map_err(|error| match error.kind() {
                     io::ErrorKind::WouldBlock => {
                         Failure::InUse(format!("{name} is being written by another run: name another file"))
                     }
                     _ => refused(error),
                 })?;
-                Place::File(temporary)
+                LineOutput::File(temporary)
             }
         };
         Ok(Self {
@@ -89,7 +85,6 @@ impl LineWriter {
     }
 
     /// To an object, which is there when it is complete.
-    #[cfg(feature = "s3")]
     pub(crate) async fn object(bucket: &str, key: &str, connection: &Connection) -> Result<Self, Failure> {
         let name = format!("s3://{bucket}/{key}");
         if key.is_empty() || key.ends_with('/') {
@@ -100,7 +95,7 @@ impl LineWriter {
         let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));
         Ok(Self {
             packing: Packing::of(&name).map_err(refused)?,
-            place: Place::Object(Box::new(Upload::new(
+            place: LineOutput::Object(Box::new(Upload::new(
                 connection.bucket(bucket).await?,
                 bucket,
                 key,
@@ -129,10 +124,8 @@ impl LineWriter {
     /// How many bytes are written together. The standard output and a pipe may have a reader that waits.
     fn together(&self) -> usize {
         match self.place {
-            Place::Standard | Place::Direct(_) => 1,
-            Place::File(_) => TOGETHER,
-            #[cfg(feature = "s3")]
-            Place::Object(_) => TOGETHER,
+            LineOutput::Standard | LineOutput::Direct(_) => 1,
+            LineOutput::File(_) | LineOutput::Object(_) => TOGETHER,
         }
     }
 
@@ -153,38 +146,28 @@ impl LineWriter {
     }
 
     /// Removes what was written, as far as that can be.
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     pub(crate) async fn abandon(self) {
         match self.place {
             // A file beside another one is removed when it is dropped.
-            Place::Standard | Place::Direct(_) | Place::File(_) => {}
-            #[cfg(feature = "s3")]
-            Place::Object(upload) => upload.abandon().await,
+            LineOutput::Standard | LineOutput::Direct(_) | LineOutput::File(_) => {}
+            LineOutput::Object(upload) => upload.abandon().await,
         }
     }
 
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     async fn put(&mut self, packed: Vec<u8>, is_last: bool) -> Result<(), Failure> {
         self.written += packed.len() as u64;
         let put = match &mut self.place {
-            Place::Standard => block_in_place(|| {
+            LineOutput::Standard => block_in_place(|| {
                 let mut output = stdout().lock();
                 output.write_all(&packed)?;
                 output.flush()
             }),
-            Place::Direct(file) => block_in_place(|| file.write_all(&packed)),
-            Place::File(temporary) => block_in_place(|| {
+            LineOutput::Direct(file) => block_in_place(|| file.write_all(&packed)),
+            LineOutput::File(temporary) => block_in_place(|| {
                 temporary.file().write_all(&packed)?;
                 if is_last { temporary.replace_alike() } else { Ok(()) }
             }),
-            #[cfg(feature = "s3")]
-            Place::Object(upload) => upload.put(packed, is_last).await,
+            LineOutput::Object(upload) => upload.put(packed, is_last).await,
         };
         put.map_err(|error| self.failed(&error))
     }

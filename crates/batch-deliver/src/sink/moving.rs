@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_batch_delivery::sources::{Receive, ReceiveProgress, Received};
+use aws_batch_delivery::sources::{Receive, ReceiveFigures, ReceiveProgress, Received};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
@@ -13,11 +13,13 @@ use aws_sdk_sqs::types::{
     MessageSystemAttributeValue, SendMessageBatchRequestEntry,
 };
 use futures::StreamExt;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
+use super::pace::GRACE;
 use super::queue::ExistingQueue;
-use super::undelivered::Undelivered;
+use super::undelivered::UndeliveredEntry;
 
 /// How long a queue is empty at the end. A receive that waits asks all servers of SQS.
 pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
@@ -47,7 +49,7 @@ pub(crate) struct Move {
 
 /// What came of a move.
 #[derive(Debug, Default)]
-pub(crate) struct Moved {
+pub(crate) struct MoveResult {
     /// Messages that the other queue has accepted.
     pub(crate) sent: u64,
     /// Messages that were not accepted, and stay.
@@ -82,7 +84,7 @@ pub(super) fn receive(
     }
 }
 
-impl Moved {
+impl MoveResult {
     /// Whether messages may be left that were not received, because as many are hidden as can be.
     pub(crate) fn is_full(&self) -> bool {
         is_full(self.unmatched + self.unsent)
@@ -91,7 +93,7 @@ impl Moved {
 
 impl Move {
     /// Moves the messages. Calls `watch` with the progress first.
-    pub(crate) async fn run(self, watch: impl FnOnce(ReceiveProgress)) -> Moved {
+    pub(crate) async fn run(self, watch: impl FnOnce(ReceiveProgress)) -> MoveResult {
         let Self {
             from,
             to,
@@ -104,10 +106,10 @@ impl Move {
         let messages = receive(&from, &filter, most, &stop).messages();
         let progress = messages.progress();
         watch(progress.clone());
-        let moved = Arc::new(Mutex::new(Moved::default()));
-        let note = |moved: &Arc<Mutex<Moved>>| {
+        let moved = Arc::new(Mutex::new(MoveResult::default()));
+        let note = |moved: &Arc<Mutex<MoveResult>>| {
             let moved = Arc::clone(moved);
-            move |change: &dyn Fn(&mut Moved)| change(&mut moved.lock().unwrap_or_else(PoisonError::into_inner))
+            move |change: &dyn Fn(&mut MoveResult)| change(&mut moved.lock().unwrap_or_else(PoisonError::into_inner))
         };
         let note_of_stream = note(&moved);
         let matching = messages.filter_map(move |received| {
@@ -128,13 +130,13 @@ impl Move {
         let note_of_undelivered = note(&moved);
         let is_fifo = to.is_fifo;
         let delivery = Delivery::to_sqs(to.client, to.url)
-            .options(options.cancellation(stop))
+            .options(options.cancellation(stop.clone()))
             .try_map_entries(move |received| entry(received, is_fifo, group.as_deref()))
             .on_delivered(|_, received: &Received, _| received.ticket.settle())
             .on_undelivered(move |undelivered| {
                 // Visible at once, it would be received again and again.
                 undelivered.entry.ticket.set_aside();
-                let cause = Undelivered::of(undelivered).printed();
+                let cause = UndeliveredEntry::of(undelivered).printed();
                 note_of_undelivered(&|moved| {
                     moved.unsent += 1;
                     moved.cause.get_or_insert_with(|| cause.clone());
@@ -146,19 +148,38 @@ impl Move {
             // Each of its entries was given to the handler.
             Err(error) => error.report.clone(),
         };
-        let figures = progress.finished().await;
-        let mut moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
-        moved.sent = report.delivered;
-        moved.undeleted = figures.undeleted;
-        moved.undeleted_because = undeleted_because(&progress);
-        moved
+        let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, &stop).await;
+        let moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
+        MoveResult {
+            sent: report.delivered,
+            undeleted,
+            undeleted_because,
+            ..moved
+        }
     }
 }
 
-/// Why accepted messages could not be deleted, if their time was not over and the stream has not said it.
-pub(super) fn undeleted_because(progress: &ReceiveProgress) -> Option<String> {
-    let failure = progress.take_failure().filter(|failure| failure.operation == DELETION);
-    failure.map(|failure| failure.cause.to_string())
+/// How many of the settled messages are not deleted in the end, and why if their time was not over and the stream has not said it. They
+/// are tried for long, but no longer than the calls in flight after a stop.
+pub(super) async fn undeleted(
+    progress: &ReceiveProgress,
+    settled: u64,
+    stop: &CancellationToken,
+) -> (u64, Option<String>) {
+    let stopped = async {
+        stop.cancelled().await;
+        sleep(GRACE).await;
+    };
+    tokio::select! {
+        ReceiveFigures { undeleted, .. } = progress.finished() => {
+            let failure = progress.take_failure().filter(|failure| failure.operation == DELETION);
+            (undeleted, failure.map(|failure| failure.cause.to_string()))
+        }
+        () = stopped => {
+            let words = format!("they were not deleted within {} s of the stop", GRACE.as_secs());
+            (settled.saturating_sub(progress.figures().deleted), Some(words))
+        }
+    }
 }
 
 /// Whether SQS may have hidden no more messages, so that the queue has seemed empty, when so many were kept hidden.
@@ -201,14 +222,68 @@ fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<Send
 
 #[cfg(test)]
 mod tests {
+    use std::iter::{once, repeat_n};
+
+    use aws_batch_simulator::{InjectedFault, QueueOptions};
+    use tokio::time::{Instant, sleep};
+
     use super::*;
+    use crate::sink::queue::existing_queue_in;
+    use crate::sink::simulated::SimulatedService;
+
+    /// Their deletions would be tried for a quarter of an hour.
+    #[tokio::test(start_paused = true)]
+    async fn a_move_that_is_stopped_does_not_wait_for_deletions_that_are_throttled() {
+        let (simulated, _) = SimulatedService::queue("from", 1e6);
+        let simulator = &simulated.simulator;
+        let (from, to) = (
+            simulator.queue("a", QueueOptions::default()),
+            simulator.queue("b", QueueOptions::default()),
+        );
+        let entries = (0..10).map(|number| {
+            let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
+            entry.message_body("text").build().unwrap()
+        });
+        let client = simulator.sqs_client();
+        let fill = client.send_message_batch().queue_url(from.url());
+        fill.set_entries(Some(entries.collect())).send().await.unwrap();
+        // One receive, and then nothing more.
+        let throttled = repeat_n(InjectedFault::Throttle, 100_000);
+        from.script_consumers(once(InjectedFault::None).chain(throttled));
+        let existing = |url: String| existing_queue_in(&simulated, url, &"a".parse().unwrap());
+        let stop = CancellationToken::new();
+        let job = Move {
+            from: existing(from.url()),
+            to: existing(to.url()),
+            filter: MessageFilter::default(),
+            most: None,
+            group: None,
+            options: DeliveryOptions::default(),
+            stop: stop.clone(),
+        };
+        let interrupted = async {
+            while to.is_empty() {
+                sleep(Duration::from_millis(100)).await;
+            }
+            stop.cancel();
+            Instant::now()
+        };
+        let (moved, stopped) = tokio::join!(job.run(drop), interrupted);
+        let took = stopped.elapsed();
+        assert!(took <= Duration::from_secs(40), "{took:?}");
+        assert_eq!((moved.sent, moved.undeleted), (to.len() as u64, moved.sent));
+        assert_eq!(
+            moved.undeleted_because.as_deref(),
+            Some("they were not deleted within 20 s of the stop")
+        );
+    }
 
     #[test]
     fn a_queue_that_seems_empty_is_not_if_sqs_hides_no_more_of_it() {
-        let moved = |unmatched, unsent| Moved {
+        let moved = |unmatched, unsent| MoveResult {
             unsent,
             unmatched,
-            ..Moved::default()
+            ..MoveResult::default()
         };
         assert!(moved(120_000, 0).is_full() && moved(60_000, 59_990).is_full());
         assert!(!moved(100_000, 5_000).is_full());

@@ -22,7 +22,7 @@ pub(crate) struct ObjectLookup {
 
 /// Which of the objects are there.
 #[derive(Debug, Default)]
-pub(crate) struct LookedUp {
+pub(crate) struct LookupResult {
     pub(crate) present: usize,
     pub(crate) absent: usize,
     /// Why others are not known, if any are not.
@@ -31,13 +31,13 @@ pub(crate) struct LookedUp {
 
 impl ObjectLookup {
     /// Whether these objects are there, by `HeadObject`, which tells the current version of a key from a delete marker.
-    pub(crate) async fn of(&self, objects: &[ObjectIdentifier]) -> Result<LookedUp, Failure> {
+    pub(crate) async fn of(&self, objects: &[ObjectIdentifier]) -> Result<LookupResult, Failure> {
         let heads = objects.iter().map(|object| {
             let head = self.client.head_object().bucket(&self.bucket).key(object.key());
             head.set_version_id(object.version_id().map(ToOwned::to_owned)).send()
         });
         let what = format!("objects of the bucket {}", self.bucket);
-        let mut looked_up = LookedUp::default();
+        let mut looked_up = LookupResult::default();
         for head in self.time.wait(&what, join_all(heads)).await? {
             let Err(error) = head else {
                 looked_up.present += 1;

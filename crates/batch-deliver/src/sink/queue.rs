@@ -11,10 +11,10 @@ use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
 use aws_sdk_sqs::types::QueueAttributeName;
 
-use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
-use super::queue_name::{Given, QueueName};
+use super::destination::{Access, Destination, EntrySize, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
+use super::queue_name::{QueueName, QueueNameForm};
 use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN};
-use super::simulated::Simulated;
+use super::simulated::SimulatedService;
 use crate::connection::{self, AnswerLimit, Connection, LookupTime, Site, account_of_arn, account_of_queue, settings};
 use crate::outcome::Failure;
 
@@ -28,7 +28,7 @@ const SERVICE: &str = "SQS";
 pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destination<SqsQueue>, Failure> {
     let connection = access.connection.within(queue.region.as_deref(), "the queue")?;
     let (client, url, settings, simulated, site) = if let Some(rate) = access.simulate {
-        let (simulated, url) = Simulated::queue(&queue.name, rate);
+        let (simulated, url) = SimulatedService::queue(&queue.name, rate);
         let client = simulated.simulator.sqs_client();
         (client, url, simulated_settings(rate), Some(Arc::new(simulated)), None)
     } else if access.is_dry_run {
@@ -66,7 +66,7 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
     Ok(Destination {
         name: queue.to_string(),
         target: SqsQueue::new(client, url),
-        measure: |message| Measured::in_units(message_size(message), REQUEST),
+        measure: |message| EntrySize::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
         settings,
         site,
@@ -88,7 +88,7 @@ pub(crate) struct ExistingQueue {
 }
 
 /// The queue of a simulator with this URL, which messages are taken from or moved to.
-pub(crate) fn existing_queue_in(simulated: &Simulated, url: String, queue: &QueueName) -> ExistingQueue {
+pub(crate) fn existing_queue_in(simulated: &SimulatedService, url: String, queue: &QueueName) -> ExistingQueue {
     ExistingQueue {
         client: simulated.simulator.sqs_client(),
         url,
@@ -209,9 +209,9 @@ fn client(config: &SdkConfig) -> Client {
 async fn url(client: &Client, queue: &QueueName, option: &str, time: LookupTime) -> Result<String, Failure> {
     let ask = client.get_queue_url().queue_name(&queue.name);
     let ask = match &queue.given {
-        Given::Url => return Ok(queue.to_string()),
-        Given::Arn { account } => ask.queue_owner_aws_account_id(account),
-        Given::Name => ask,
+        QueueNameForm::Url => return Ok(queue.to_string()),
+        QueueNameForm::Arn { account } => ask.queue_owner_aws_account_id(account),
+        QueueNameForm::Name => ask,
     };
     let what = format!("the queue {queue}");
     let error = match time.wait(&what, ask.send()).await? {

@@ -31,12 +31,12 @@ pub(crate) struct QueueName {
     pub(crate) name: String,
     /// The region that it is in, if its URL or ARN says so.
     pub(crate) region: Option<String>,
-    pub(crate) given: Given,
+    pub(crate) given: QueueNameForm,
 }
 
 /// How a queue is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum QueueNameForm {
     Url,
     /// The account is that of the owner.
     Arn {
@@ -54,9 +54,9 @@ impl QueueName {
     pub(super) fn place(&self) -> Option<[&str; 3]> {
         let region = self.region.as_deref()?;
         let account = match &self.given {
-            Given::Url => self.text.rsplit('/').nth(1)?,
-            Given::Arn { account } => account,
-            Given::Name => return None,
+            QueueNameForm::Url => self.text.rsplit('/').nth(1)?,
+            QueueNameForm::Arn { account } => account,
+            QueueNameForm::Name => return None,
         };
         Some([region, account, &self.name])
     }
@@ -77,13 +77,13 @@ impl FromStr for QueueName {
                 return Err("the URL of a queue begins with https://".to_owned());
             }
             let (name, region) = url(rest)?;
-            (name, region, Given::Url)
+            (name, region, QueueNameForm::Url)
         } else if text.starts_with("arn:") {
             let (name, region, account) = arn(text)?;
             let account = account.to_owned();
-            (name, Some(region), Given::Arn { account })
+            (name, Some(region), QueueNameForm::Arn { account })
         } else {
-            (text, None, Given::Name)
+            (text, None, QueueNameForm::Name)
         };
         check(name)?;
         Ok(Self {

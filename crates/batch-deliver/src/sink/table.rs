@@ -14,9 +14,9 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{TableDescription, TableStatus, WriteRequest};
 use tokio::time::sleep;
 
-use super::destination::{Access, Destination, Measured, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
+use super::destination::{Access, Destination, EntrySize, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
 use super::recognized::{ACCOUNT, KEY, SOURCE_ARN, SOURCE_ID, TABLE_ARN, TABLE_ID, UNKNOWN, of_source};
-use super::simulated::Simulated;
+use super::simulated::SimulatedService;
 use crate::connection::{AnswerLimit, Connection, LookupTime, Site, account_of_arn, region_of_arn, settings};
 use crate::console;
 use crate::format::Key;
@@ -44,7 +44,7 @@ pub(crate) async fn table(
     access: &Access,
 ) -> Result<(Destination<DynamoTable>, Option<Key>), Failure> {
     let is_given = key.is_some();
-    let Reached {
+    let ReachedTable {
         client,
         key,
         settings,
@@ -82,7 +82,7 @@ pub(crate) fn item_writes(destination: Destination<DynamoTable>) -> Result<Desti
     Ok(Destination {
         name: destination.name,
         target: destination.target.into(),
-        measure: |write: &ItemWrite| Measured::in_units(write.attributes().map_or(0, item_size), WRITE_UNIT),
+        measure: |write: &ItemWrite| EntrySize::in_units(write.attributes().map_or(0, item_size), WRITE_UNIT),
         unit: destination.unit,
         settings: destination.settings,
         site: destination.site,
@@ -91,19 +91,19 @@ pub(crate) fn item_writes(destination: Destination<DynamoTable>) -> Result<Desti
 }
 
 /// How a table is reached that is written to.
-struct Reached {
+struct ReachedTable {
     client: Client,
     /// The table's key, if it is known.
     key: Option<Key>,
     /// What identifies the service and the table.
     settings: Settings,
-    simulated: Option<Arc<Simulated>>,
+    simulated: Option<Arc<SimulatedService>>,
     site: Option<Site>,
 }
 
-impl Reached {
+impl ReachedTable {
     /// Without anything that is outside of this process.
-    fn within(client: Client, key: Key, settings: Settings, simulated: Option<Simulated>) -> Self {
+    fn within(client: Client, key: Key, settings: Settings, simulated: Option<SimulatedService>) -> Self {
         Self {
             client,
             key: Some(key),
@@ -114,23 +114,23 @@ impl Reached {
     }
 }
 
-async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<Reached, Failure> {
+async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<ReachedTable, Failure> {
     let connection = access.connection.within(region_of_arn(name), "the table")?;
     if let Some(rate) = access.simulate {
         let Some(key) = key else {
             let words = "a simulated table needs its key: --key year:N,title:S";
             return Err(Failure::WrongUse(words.to_owned()));
         };
-        let simulated = Simulated::table(name, &key, rate);
+        let simulated = SimulatedService::table(name, &key, rate);
         let client = simulated.simulator.dynamo_client();
         let settings = simulated_settings(rate).into_iter().chain([(KEY, key.to_string())]);
         let settings = settings.collect();
-        return Ok(Reached::within(client, key, settings, Some(simulated)));
+        return Ok(ReachedTable::within(client, key, settings, Some(simulated)));
     }
     if access.is_dry_run
         && let Some(key) = key
     {
-        return Ok(Reached::within(
+        return Ok(ReachedTable::within(
             Simulator::new(1).dynamo_client(),
             key,
             Vec::new(),
@@ -153,7 +153,7 @@ async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<Reache
     if access.has_journal {
         settings.extend(site.account().await.map(|account| (ACCOUNT, account)));
     }
-    Ok(Reached {
+    Ok(ReachedTable {
         client,
         key,
         site: Some(site),
@@ -182,10 +182,10 @@ fn identity(described: Option<&TableDescription>, [arn, id]: [&'static str; 2]) 
 }
 
 /// A table that is read.
-pub(crate) struct Existing {
+pub(crate) struct ExistingTable {
     pub(crate) client: Client,
     /// The simulator that has the table, if one has.
-    simulated: Option<Arc<Simulated>>,
+    simulated: Option<Arc<SimulatedService>>,
     /// `None` if `DescribeTable` is not permitted.
     description: Option<TableDescription>,
     /// What identifies the service.
@@ -196,7 +196,7 @@ pub(crate) struct Existing {
     account: Option<String>,
 }
 
-impl Existing {
+impl ExistingTable {
     /// The same, with the account for a journal, which is asked for if the table may not be described.
     pub(crate) async fn with_account(self, has_journal: bool) -> Self {
         let account = match &self.site {
@@ -277,14 +277,14 @@ impl Existing {
 }
 
 /// The table with this name or ARN, which the option gives, and which is read.
-pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) -> Result<Existing, Failure> {
+pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) -> Result<ExistingTable, Failure> {
     let connection = connection.within(region_of_arn(name), "the table")?;
     let config = connection.config().await?;
     let client = client(&config);
     let description = description(&client, name, option, connection.lookup_time).await?;
     let arn = description.as_ref().and_then(TableDescription::table_arn);
     let account = account_of_arn(arn.unwrap_or(name));
-    Ok(Existing {
+    Ok(ExistingTable {
         site: Some(connection.site(&config, SERVICE, account)),
         account: account.map(ToOwned::to_owned),
         description,
@@ -295,9 +295,13 @@ pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) 
 }
 
 /// The table of a simulator, which is read.
-pub(crate) async fn existing_in(simulated: Simulated, name: &str, settings: Settings) -> Result<Existing, Failure> {
+pub(crate) async fn existing_in(
+    simulated: SimulatedService,
+    name: &str,
+    settings: Settings,
+) -> Result<ExistingTable, Failure> {
     let client = simulated.simulator.dynamo_client();
-    Ok(Existing {
+    Ok(ExistingTable {
         description: description(&client, name, OPTION, LookupTime::default()).await?,
         client,
         simulated: Some(Arc::new(simulated)),
@@ -368,11 +372,11 @@ pub(super) fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTa
 }
 
 /// The size of an item, and a write unit for each started KiB. The units of a delete depend on the item in the table.
-fn measure(write: &WriteRequest) -> Measured {
+fn measure(write: &WriteRequest) -> EntrySize {
     let bytes = match (write.put_request(), write.delete_request()) {
         (Some(put), _) => item_size(put.item()),
         (_, Some(delete)) => item_size(delete.key()),
         _ => 0,
     };
-    Measured::in_units(bytes, WRITE_UNIT)
+    EntrySize::in_units(bytes, WRITE_UNIT)
 }

@@ -21,7 +21,7 @@ const UNQUOTED: [(&str, &[&str]); 3] = [
 ];
 
 /// An entry that was not delivered.
-pub(crate) struct Undelivered {
+pub(crate) struct UndeliveredEntry {
     /// Its position among the entries of the delivery.
     pub(crate) position: u64,
     pub(crate) attempts: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Undelivered {
     cause: Cause,
 }
 
-impl Undelivered {
+impl UndeliveredEntry {
     pub(super) fn of<E>(entry: &aws_batch_delivery::Undelivered<E>) -> Self {
         Self {
             position: entry.position,

@@ -35,8 +35,8 @@ impl Checksums {
     }
 
     /// The content, whose lines are counted while it is read.
-    pub(super) fn of<R: Read>(&self, content: R) -> Summed<R> {
-        Summed {
+    pub(super) fn of<R: Read>(&self, content: R) -> SummedReader<R> {
+        SummedReader {
             content,
             checksums: self.clone(),
         }
@@ -74,12 +74,12 @@ pub(super) fn checksum_before(line: u64, content: impl Read) -> io::Result<Optio
     }
 }
 
-pub(super) struct Summed<R> {
+pub(super) struct SummedReader<R> {
     content: R,
     checksums: Checksums,
 }
 
-impl<R: Read> Read for Summed<R> {
+impl<R: Read> Read for SummedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(buffer)?;
         let mut lines = self.checksums.lines();

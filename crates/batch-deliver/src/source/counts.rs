@@ -29,20 +29,20 @@ impl Counter {
     }
 
     /// Counts the bytes that are read from `content`.
-    pub(super) fn of<R: Read>(&self, content: R) -> Counted<R> {
-        Counted {
+    pub(super) fn of<R: Read>(&self, content: R) -> CountedReader<R> {
+        CountedReader {
             content,
             counter: self.clone(),
         }
     }
 }
 
-pub(super) struct Counted<R> {
+pub(super) struct CountedReader<R> {
     content: R,
     counter: Counter,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(buffer)?;
         self.counter.0.fetch_add(read as u64, Relaxed);

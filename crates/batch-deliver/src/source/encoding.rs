@@ -29,7 +29,7 @@ pub(super) fn decoded(
         // Flaws name the lines that are not UTF-8.
         return Ok(Box::new(input));
     }
-    Ok(Box::new(Decoded {
+    Ok(Box::new(DecodedReader {
         input,
         decoder: encoding.new_decoder(),
         encoded: vec![0; BLOCK],
@@ -43,7 +43,7 @@ pub(super) fn decoded(
 }
 
 /// Decodes block by block.
-struct Decoded<R> {
+struct DecodedReader<R> {
     input: R,
     decoder: Decoder,
     encoded: Vec<u8>,
@@ -57,7 +57,7 @@ struct Decoded<R> {
     text_end: usize,
 }
 
-impl<R: Read> Decoded<R> {
+impl<R: Read> DecodedReader<R> {
     fn decode(&mut self) -> io::Result<()> {
         if self.start == self.end && !self.at_end {
             let read = self.input.read(&mut self.encoded)?;
@@ -81,7 +81,7 @@ impl<R: Read> Decoded<R> {
     }
 }
 
-impl<R: Read> Read for Decoded<R> {
+impl<R: Read> Read for DecodedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.text_start == self.text_end {
             if self.at_end && self.start == self.end {
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn an_interrupted_read_of_a_decoded_input_repeats_nothing() {
-        struct Interrupted(bool);
-        impl Read for Interrupted {
+        struct InterruptedReader(bool);
+        impl Read for InterruptedReader {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
                 if std::mem::replace(&mut self.0, true) {
                     return Ok(0);
@@ -140,7 +140,7 @@ mod tests {
             }
         }
         let input = Cursor::new(b"a\xDF\n")
-            .chain(Interrupted(false))
+            .chain(InterruptedReader(false))
             .chain(Cursor::new(b"b\n"));
         let mut text = String::new();
         let mut decoded = decoded(Box::new(input), Encoding::for_label(b"latin1")).unwrap();

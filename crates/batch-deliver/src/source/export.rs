@@ -19,7 +19,7 @@ const SHOWN: usize = 3;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct ExportSummary {
     output_format: Option<String>,
     export_type: Option<String>,
 }
@@ -114,7 +114,7 @@ fn parent(folder: &Path) -> PathBuf {
 
 /// Whether an export may be a full one, in which each key occurs once. An error if its items cannot be read.
 pub(super) fn is_full(summary: &str) -> Result<bool, String> {
-    let Summary {
+    let ExportSummary {
         output_format,
         export_type,
     } = serde_json::from_str(summary)

@@ -12,10 +12,10 @@ pub(super) const MAGIC: &[u8] = b"\x1F\x8B";
 /// Zeros may fill the input up to the end of a block of a tape or disk. Other bytes behind a member are an error, because what
 /// they were is not known.
 pub(super) struct GzipMembers<R> {
-    state: State<R>,
+    state: MemberState<R>,
 }
 
-enum State<R> {
+enum MemberState<R> {
     Within(Box<GzDecoder<BufReader<R>>>),
     Between(BufReader<R>),
     /// Only while the state changes.
@@ -24,7 +24,7 @@ enum State<R> {
 
 impl<R: Read> GzipMembers<R> {
     pub(super) fn new(input: R) -> Self {
-        let state = State::Within(Box::new(GzDecoder::new(BufReader::new(input))));
+        let state = MemberState::Within(Box::new(GzDecoder::new(BufReader::new(input))));
         Self { state }
     }
 }
@@ -35,27 +35,27 @@ impl<R: Read> Read for GzipMembers<R> {
             return Ok(0);
         }
         loop {
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::Within(mut member) => match member.read(buffer) {
-                    Ok(0) => self.state = State::Between(member.into_inner()),
+            match std::mem::replace(&mut self.state, MemberState::Ended) {
+                MemberState::Within(mut member) => match member.read(buffer) {
+                    Ok(0) => self.state = MemberState::Between(member.into_inner()),
                     read => {
-                        self.state = State::Within(member);
+                        self.state = MemberState::Within(member);
                         return read;
                     }
                 },
-                State::Between(mut input) => match input.fill_buf() {
+                MemberState::Between(mut input) => match input.fill_buf() {
                     Ok([]) => return Ok(0),
                     Ok([0, ..]) => {
                         zeros(input)?;
                         return Ok(0);
                     }
-                    Ok(_) => self.state = State::Within(Box::new(GzDecoder::new(input))),
+                    Ok(_) => self.state = MemberState::Within(Box::new(GzDecoder::new(input))),
                     Err(error) => {
-                        self.state = State::Between(input);
+                        self.state = MemberState::Between(input);
                         return Err(error);
                     }
                 },
-                State::Ended => return Ok(0),
+                MemberState::Ended => return Ok(0),
             }
         }
     }

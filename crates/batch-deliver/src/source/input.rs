@@ -11,9 +11,8 @@ use super::compression::{is_compressed, unpacked};
 use super::counts::ReadBytes;
 use super::file::StoredFile;
 use super::names::{near_path, near_words};
-#[cfg(feature = "s3")]
 use super::object::Object;
-use super::part::{Cut, Part};
+use super::part::{Part, PartReader};
 use super::read_so_far::{Beginning, ReadSoFar};
 use super::record::is_of_machine;
 use super::{encoding, export};
@@ -47,7 +46,6 @@ pub(crate) struct Input {
 pub(crate) enum InputStorage {
     Standard,
     File(PathBuf),
-    #[cfg(feature = "s3")]
     Object(Object),
 }
 
@@ -100,7 +98,6 @@ impl Input {
         })
     }
 
-    #[cfg(feature = "s3")]
     pub(super) fn object(object: Object) -> Self {
         Self {
             name: object.name(),
@@ -116,13 +113,10 @@ impl Input {
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.storage {
             InputStorage::File(path) => Some(path),
-            InputStorage::Standard => None,
-            #[cfg(feature = "s3")]
-            InputStorage::Object(_) => None,
+            InputStorage::Standard | InputStorage::Object(_) => None,
         }
     }
 
-    #[cfg(feature = "s3")]
     pub(crate) fn is_object(&self) -> bool {
         matches!(self.storage, InputStorage::Object(_))
     }
@@ -132,7 +126,6 @@ impl Input {
         let metadata = match &self.storage {
             InputStorage::File(path) => fs::metadata(path).ok()?,
             InputStorage::Standard => of_standard_input()?,
-            #[cfg(feature = "s3")]
             InputStorage::Object(_) => return None,
         };
         Some((FileIdentity::of(&metadata)?, is_pipe(&metadata)))
@@ -156,7 +149,6 @@ impl Input {
         match &self.storage {
             InputStorage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
             InputStorage::Standard => {}
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => start = object.start(START)?,
         }
         let is_utf_8 = self.encoding.is_none() && encoding::marked(&start).is_none();
@@ -172,9 +164,7 @@ impl Input {
     pub(crate) fn begins_with(&self, beginning: Beginning) -> io::Result<bool> {
         match &self.storage {
             InputStorage::File(path) => beginning.is_of(StoredFile::open_at(path, self.from())?),
-            InputStorage::Standard => Ok(true),
-            #[cfg(feature = "s3")]
-            InputStorage::Object(_) => Ok(true),
+            InputStorage::Standard | InputStorage::Object(_) => Ok(true),
         }
     }
 
@@ -199,12 +189,11 @@ impl Input {
                 }
             }
             InputStorage::Standard => Box::new(stdin()),
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => Box::new(object.open_at(from)),
         };
         let stored = Box::new(counters.stored.of(stored));
         let content = match self.part {
-            Some(part) => Box::new(Cut::new(stored, part)),
+            Some(part) => Box::new(PartReader::new(stored, part)),
             None => unpacked(stored, self.encoding)?,
         };
         Ok(Box::new(counters.unpacked.of(content)))

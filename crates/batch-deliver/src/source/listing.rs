@@ -22,7 +22,6 @@ pub(super) async fn named(name: &str, connection: &Connection) -> Result<Vec<Inp
 }
 
 /// The object `bucket/key`, and no other one, whatever its name looks like.
-#[cfg(feature = "distributed")]
 pub(super) async fn exactly(name: &str, connection: &Connection) -> Result<Input, Failure> {
     let (bucket, key) = Bucket::of(name, connection).await?;
     match bucket.object(key).await? {

@@ -4,20 +4,19 @@
 mod checksums;
 mod compression;
 mod counts;
-#[cfg(feature = "s3")]
 mod encoded_keys;
 mod encoding;
 mod export;
+mod expression;
 mod file;
 mod gzip;
 mod input;
-#[cfg(feature = "s3")]
 mod listing;
 mod named;
 mod names;
-#[cfg(feature = "s3")]
 mod object;
 mod part;
+mod pattern;
 mod read_so_far;
 mod reader;
 mod record;
@@ -30,29 +29,21 @@ mod turns;
 mod unsupported;
 
 pub(crate) use self::counts::Counts;
-#[cfg(feature = "s3")]
 pub(crate) use self::encoded_keys::from_url;
+pub(crate) use self::expression::{placeholders, unused_placeholder, words};
 pub(crate) use self::input::{Input, InputStorage, STANDARD_INPUT};
-#[cfg(feature = "distributed")]
-pub(crate) use self::named::exactly;
-pub(crate) use self::named::{described, named};
+pub(crate) use self::named::{described, exactly, named};
 pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
 pub(crate) use self::read_so_far::{Beginning, ReadSoFar};
-pub(crate) use self::reader::{Received, read};
-#[cfg(feature = "distributed")]
-pub(crate) use self::record::{DENIED, may_be_read_elsewhere};
-pub(crate) use self::record::{Flaw, Format, LineBreaks, Record, Records};
+pub(crate) use self::reader::{RecordBatch, read};
+pub(crate) use self::record::{DENIED, Flaw, Format, LineBreaks, Record, Records, may_be_read_elsewhere};
 pub(crate) use self::scanned::{
-    Ahead, OfItem, PAGE_ITEMS, ScanFigures, ScanPosition, ScannedItems, TableReads, placeholders, read_table, unread,
-    unused_placeholder,
+    ItemEntry, PAGE_ITEMS, ReadAhead, ScanFigures, ScanPosition, ScanProgress, ScannedItems, TableReads,
+    is_unreachable, read_table, unread,
 };
-#[cfg(feature = "distributed")]
-pub(crate) use self::scanned::{ScanProgress, is_unreachable};
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;
 #[cfg(feature = "spool")]
 pub(crate) use self::spool::{Spool, SpooledEntry};
-#[cfg(feature = "distributed")]
-pub(crate) use self::turns::Unreadable;
-pub(crate) use self::turns::{Order, Place, Turns};
+pub(crate) use self::turns::{LinePlace, Order, ReadFailure, Turns};

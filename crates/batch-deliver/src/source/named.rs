@@ -5,9 +5,8 @@ use std::path::Path;
 
 use super::export::{self, DataFiles};
 use super::input::{Input, InputStorage, STANDARD_INPUT};
-#[cfg(feature = "s3")]
-use super::listing;
-use super::names::{SCHEME, WILDCARDS, is_of_bucket, names_hidden, not_utf_8};
+use super::names::{SCHEME, WILDCARDS, is_of_bucket};
+use super::{listing, pattern};
 use crate::connection::Connection;
 use crate::console::{grouped, size};
 use crate::outcome::Failure;
@@ -24,7 +23,7 @@ pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Resu
     let mut inputs = Vec::new();
     for argument in arguments {
         inputs.extend(match argument.strip_prefix(SCHEME) {
-            Some(object) => objects(object, connection).await?,
+            Some(object) => listing::named(object, connection).await?,
             None => local(argument)?,
         });
     }
@@ -45,35 +44,12 @@ pub(crate) async fn named(arguments: &[String], connection: &Connection) -> Resu
     Ok(inputs)
 }
 
-#[cfg(feature = "s3")]
-async fn objects(name: &str, connection: &Connection) -> Result<Vec<Input>, Failure> {
-    listing::named(name, connection).await
-}
-
-#[cfg(not(feature = "s3"))]
-#[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn objects(name: &str, _: &Connection) -> Result<Vec<Input>, Failure> {
-    Err(without_s3(name))
-}
-
 /// The file or object with exactly this name, as a plan has it.
-#[cfg(feature = "distributed")]
 pub(crate) async fn exactly(name: &str, connection: &Connection) -> Result<Input, Failure> {
     match name.strip_prefix(SCHEME) {
-        Some(object) => object_named(object, connection).await,
+        Some(object) => listing::exactly(object, connection).await,
         None => Input::file(Path::new(name)),
     }
-}
-
-#[cfg(all(feature = "distributed", feature = "s3"))]
-async fn object_named(name: &str, connection: &Connection) -> Result<Input, Failure> {
-    listing::exactly(name, connection).await
-}
-
-#[cfg(all(feature = "distributed", not(feature = "s3")))]
-#[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn object_named(name: &str, _: &Connection) -> Result<Input, Failure> {
-    Err(without_s3(name))
 }
 
 fn local(argument: &str) -> Result<Vec<Input>, Failure> {
@@ -104,32 +80,11 @@ fn local(argument: &str) -> Result<Vec<Input>, Failure> {
 
 /// The files that match, in the order of their names.
 fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
-    let wrong = |words: String| Failure::WrongUse(words);
-    let paths = glob::glob(pattern).map_err(|error| wrong(format!("{pattern} is not a valid pattern: {error}")))?;
-    let mut files = Vec::new();
-    for path in paths {
-        let path = path.map_err(|error| wrong(format!("{pattern} cannot be searched: {error}")))?;
-        if !path.is_dir() && names_hidden(pattern, &path) {
-            files.push(Input::file(&path)?);
-        }
-    }
-    if let Some(path) = not_utf_8(pattern) {
-        let path = path.as_os_str().as_encoded_bytes().escape_ascii();
-        return Err(wrong(format!(
-            "{pattern} matches {path}, whose name is not UTF-8: rename it, or give - and its content on the standard input"
-        )));
-    }
+    let files = pattern::files(pattern).map_err(Failure::WrongUse)?;
     if files.is_empty() {
-        return Err(wrong(format!("no file matches {pattern}")));
+        return Err(Failure::WrongUse(format!("no file matches {pattern}")));
     }
-    Ok(files)
-}
-
-#[cfg(not(feature = "s3"))]
-fn without_s3(name: &str) -> Failure {
-    let words =
-        format!("{SCHEME}{name} cannot be read: this program was built without S3: install it with --features s3");
-    Failure::WrongUse(words)
+    files.iter().map(|file| Input::file(file)).collect()
 }
 
 /// The most names that are told.

@@ -1,8 +1,7 @@
 //! Names of files and objects: what a name stands for, and which names are near one that does not exist.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf, is_separator};
+use std::path::Path;
 
 use glob::{MatchOptions, Pattern};
 
@@ -39,59 +38,8 @@ pub(crate) fn names(argument: &str, object: &str) -> bool {
         || Pattern::new(argument).is_ok_and(|pattern| pattern.matches_with(object, IN_A_FOLDER))
 }
 
-/// Whether each hidden file or folder of a path that matches has a part of the pattern that begins with a dot, too, as in a shell.
-/// The option of `glob` for it drops those as well that are named so, and panics at names that are not UTF-8.
-pub(super) fn names_hidden(pattern: &str, path: &Path) -> bool {
-    let of_pattern = || pattern.split(is_separator).filter(|part| part.starts_with('.'));
-    let is_named = |name: &str| of_pattern().any(|part| Pattern::new(part).is_ok_and(|part| part.matches(name)));
-    path.iter().all(|name| {
-        let name = name.to_string_lossy();
-        !name.starts_with('.') || is_named(&name)
-    })
-}
-
-/// A file that a pattern matches but for bytes of its name, or of that of a folder, that are not UTF-8. `glob` leaves it out.
-pub(super) fn not_utf_8(pattern: &str) -> Option<PathBuf> {
-    let parts: Vec<&OsStr> = Path::new(pattern).iter().collect();
-    not_utf_8_below(Path::new(""), &parts, false)
-}
-
-/// `is_left_out` tells whether `glob` leaves the folder out because of its name.
-fn not_utf_8_below(folder: &Path, parts: &[&OsStr], is_left_out: bool) -> Option<PathBuf> {
-    let [part, rest @ ..] = parts else { return None };
-    let part = part.to_str()?;
-    if !part.contains(WILDCARDS) {
-        let path = folder.join(part);
-        if rest.is_empty() {
-            return (is_left_out && path.is_file()).then_some(path);
-        }
-        return not_utf_8_below(&path, rest, is_left_out);
-    }
-    let is_recursive = part == "**";
-    if is_recursive && let Some(found) = not_utf_8_below(folder, rest, is_left_out) {
-        return Some(found);
-    }
-    let pattern = Pattern::new(part).ok()?;
-    fs::read_dir(searched(folder)).ok()?.flatten().find_map(|entry| {
-        let name = entry.file_name();
-        let text = name.to_string_lossy();
-        let is_hidden = text.starts_with('.') && !part.starts_with('.');
-        let path = folder.join(&name);
-        let is_last = rest.is_empty() && !is_recursive;
-        if is_hidden || !pattern.matches(&text) || path.is_dir() == is_last {
-            return None;
-        }
-        // `glob` goes into every folder below `**`.
-        let is_left_out = is_left_out || !is_recursive && name.to_str().is_none();
-        if is_last {
-            return is_left_out.then_some(path);
-        }
-        not_utf_8_below(&path, if is_recursive { parts } else { rest }, is_left_out)
-    })
-}
-
 /// The folder of a path, which has no name if it is the current one.
-fn searched(folder: &Path) -> &Path {
+pub(super) fn searched(folder: &Path) -> &Path {
     if folder == Path::new("") {
         Path::new(".")
     } else {
@@ -100,7 +48,6 @@ fn searched(folder: &Path) -> &Path {
 }
 
 /// The bucket and the key of a name without its scheme. The key of all objects is empty.
-#[cfg(feature = "s3")]
 pub(super) fn parts(name: &str) -> Result<(&str, &str), String> {
     match name.split_once('/') {
         Some(("", _)) => Err(format!(

@@ -89,7 +89,7 @@ impl Object {
 
     /// The first bytes. Blocks.
     pub(super) fn start(&self, bytes: u64) -> io::Result<Vec<u8>> {
-        self.runtime.block_on(self.part(0, bytes)).map_err(Unread::into_io)
+        self.runtime.block_on(self.part(0, bytes)).map_err(PartFailure::into_io)
     }
 
     /// Reads the object in parts from a position. The next part is fetched while the previous one is used. Blocks.
@@ -103,7 +103,7 @@ impl Object {
     }
 
     /// This many bytes from a position. It is an error if the object has changed since it was listed.
-    async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, Unread> {
+    async fn part(&self, from: u64, bytes: u64) -> Result<Vec<u8>, PartFailure> {
         if self.bytes == 0 {
             // S3 has no range of an empty object.
             return Ok(Vec::new());
@@ -111,17 +111,17 @@ impl Object {
         let mut delay = FIRST_DELAY;
         for _ in 1..TIMES {
             match self.body(from, bytes).await {
-                Err(NotNow(_)) => tokio::time::sleep(delay).await,
+                Err(PassingFailure(_)) => tokio::time::sleep(delay).await,
                 Ok(answer) => return answer,
             }
             delay *= 2;
         }
         let answer = self.body(from, bytes).await;
-        answer.unwrap_or_else(|NotNow(words)| Err(Unread::Unreachable(words)))
+        answer.unwrap_or_else(|PassingFailure(words)| Err(PartFailure::Unreachable(words)))
     }
 
     /// One request for a part. The outer error may pass; the inner one ends the reading.
-    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, Unread>, NotNow> {
+    async fn body(&self, from: u64, bytes: u64) -> Result<Result<Vec<u8>, PartFailure>, PassingFailure> {
         let end = (from + bytes).min(self.bytes);
         let range = format!("bytes={from}-{}", end.saturating_sub(1));
         let get = self
@@ -138,8 +138,8 @@ impl Object {
                 return match error.raw_response() {
                     Some(answer) => refused(answer.status().as_u16(), error.code(), words).map(Err),
                     // A request that cannot be built is none that passes.
-                    None if is_unanswered(&error) => Err(NotNow(words)),
-                    None => Ok(Err(Unread::Unreachable(words))),
+                    None if is_unanswered(&error) => Err(PassingFailure(words)),
+                    None => Ok(Err(PartFailure::Unreachable(words))),
                 };
             }
         };
@@ -149,11 +149,11 @@ impl Object {
         while body.len() as u64 <= wanted
             && let Some(chunk) = chunks.next().await
         {
-            body.extend(chunk.map_err(|_| NotNow("its body was cut off in every attempt".to_owned()))?);
+            body.extend(chunk.map_err(|_| PassingFailure("its body was cut off in every attempt".to_owned()))?);
         }
         let given = body.len();
         if given as u64 != wanted {
-            return Err(NotNow(format!(
+            return Err(PassingFailure(format!(
                 "of {wanted} bytes that were asked for, {given} were given"
             )));
         }
@@ -170,24 +170,24 @@ fn is_unanswered<E, R>(error: &SdkError<E, R>) -> bool {
 }
 
 /// What a refusal of S3 means.
-fn refused(status: u16, code: Option<&str>, words: String) -> Result<Unread, NotNow> {
+fn refused(status: u16, code: Option<&str>, words: String) -> Result<PartFailure, PassingFailure> {
     let code = code.unwrap_or_default();
     match status {
-        CHANGED => Ok(Unread::Changed),
-        429 | 500.. => Err(NotNow(words)),
-        _ if code.contains("SlowDown") || code.contains("Throttl") => Err(NotNow(words)),
-        403 if code == "AccessDenied" => Ok(Unread::Denied(words)),
+        CHANGED => Ok(PartFailure::Changed),
+        429 | 500.. => Err(PassingFailure(words)),
+        _ if code.contains("SlowDown") || code.contains("Throttl") => Err(PassingFailure(words)),
+        403 if code == "AccessDenied" => Ok(PartFailure::Denied(words)),
         // An answer without a code is not of S3, but of something on the way.
-        400..=499 if !code.is_empty() && !OF_WORKER.contains(&code) => Ok(Unread::Refused(words)),
-        _ => Ok(Unread::Unreachable(words)),
+        400..=499 if !code.is_empty() && !OF_WORKER.contains(&code) => Ok(PartFailure::Refused(words)),
+        _ => Ok(PartFailure::Unreachable(words)),
     }
 }
 
 /// S3 is too busy or has failed, has not answered, or a body was cut off or is another one.
-struct NotNow(String);
+struct PassingFailure(String);
 
 /// Why a part was not read.
-enum Unread {
+enum PartFailure {
     /// The object has another tag.
     Changed,
     /// This object is not given to any worker, as one that is archived or gone.
@@ -198,7 +198,7 @@ enum Unread {
     Unreachable(String),
 }
 
-impl Unread {
+impl PartFailure {
     fn into_io(self) -> io::Error {
         match self {
             Self::Changed => io::Error::other("the object has changed since it was listed"),
@@ -214,7 +214,7 @@ pub(super) struct Parts {
     object: Object,
     /// The position up to which the object was requested.
     asked: u64,
-    next: Option<JoinHandle<Result<Vec<u8>, Unread>>>,
+    next: Option<JoinHandle<Result<Vec<u8>, PartFailure>>>,
     current: io::Cursor<Vec<u8>>,
 }
 
@@ -242,7 +242,7 @@ impl Read for Parts {
             }
             let Some(next) = self.next.take() else { return Ok(0) };
             let part = self.object.runtime.block_on(next).map_err(io::Error::other)?;
-            self.current = io::Cursor::new(part.map_err(Unread::into_io)?);
+            self.current = io::Cursor::new(part.map_err(PartFailure::into_io)?);
             self.ask();
         }
     }
@@ -309,11 +309,11 @@ pub(super) mod tests {
         let meant = |status, code: &'static str| {
             let code = Some(code).filter(|code| !code.is_empty());
             match refused(status, code, String::new()) {
-                Err(NotNow(_)) => "passes",
-                Ok(Unread::Changed) => "changed",
-                Ok(Unread::Denied(_)) => "denied",
-                Ok(Unread::Refused(_)) => "of the object",
-                Ok(Unread::Unreachable(_)) => "of the worker",
+                Err(PassingFailure(_)) => "passes",
+                Ok(PartFailure::Changed) => "changed",
+                Ok(PartFailure::Denied(_)) => "denied",
+                Ok(PartFailure::Refused(_)) => "of the object",
+                Ok(PartFailure::Unreachable(_)) => "of the worker",
             }
         };
         let table = [

@@ -36,29 +36,29 @@ impl Part {
 }
 
 /// The lines of a part.
-pub(super) struct Cut<R> {
+pub(super) struct PartReader<R> {
     /// The input, from the position where reading begins.
     stored: R,
     /// The position in the input.
     position: u64,
     end: u64,
-    state: State,
+    state: PartState,
 }
 
 #[derive(PartialEq)]
-enum State {
+enum PartState {
     /// Inside the line of the byte before the part.
     Before,
     Within,
     Behind,
 }
 
-impl<R: Read> Cut<R> {
+impl<R: Read> PartReader<R> {
     pub(super) fn new(stored: R, part: Part) -> Self {
         let state = match part {
-            _ if part.begin >= part.end => State::Behind,
-            Part { begin: 0, .. } => State::Within,
-            _ => State::Before,
+            _ if part.begin >= part.end => PartState::Behind,
+            Part { begin: 0, .. } => PartState::Within,
+            _ => PartState::Before,
         };
         Self {
             stored,
@@ -77,9 +77,9 @@ impl<R: Read> Cut<R> {
         block.copy_within(line_end + 1.., 0);
         self.position += line_end as u64 + 1;
         self.state = if self.position < self.end {
-            State::Within
+            PartState::Within
         } else {
-            State::Behind
+            PartState::Behind
         };
         block.len() - line_end - 1
     }
@@ -90,7 +90,7 @@ impl<R: Read> Cut<R> {
         let line_end = block.get(to_last..).and_then(|rest| memchr::memchr(b'\n', rest));
         let taken = match line_end {
             Some(line_end) => {
-                self.state = State::Behind;
+                self.state = PartState::Behind;
                 to_last + line_end + 1
             }
             None => block.len(),
@@ -100,17 +100,17 @@ impl<R: Read> Cut<R> {
     }
 }
 
-impl<R: Read> Read for Cut<R> {
+impl<R: Read> Read for PartReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.state != State::Behind && !buffer.is_empty() {
+        while self.state != PartState::Behind && !buffer.is_empty() {
             let mut read = self.stored.read(buffer)?;
             if read == 0 {
-                self.state = State::Behind;
+                self.state = PartState::Behind;
             }
-            if self.state == State::Before {
+            if self.state == PartState::Before {
                 read = self.skip(&mut buffer[..read]);
             }
-            if self.state == State::Within && read > 0 {
+            if self.state == PartState::Within && read > 0 {
                 return Ok(self.take(&buffer[..read]));
             }
         }
@@ -129,7 +129,7 @@ mod tests {
     /// The lines of a part, read in blocks of this size.
     fn lines(content: &[u8], part: Part, block: usize) -> Vec<Vec<u8>> {
         let from = usize::try_from(part.read_from()).unwrap();
-        let cut = Cut::new(&content[from.min(content.len())..], part);
+        let cut = PartReader::new(&content[from.min(content.len())..], part);
         let lines = BufReader::with_capacity(block, cut).split(b'\n');
         lines.map(Result::unwrap).collect()
     }

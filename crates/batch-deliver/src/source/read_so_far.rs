@@ -28,9 +28,9 @@ struct Inputs {
 
 impl ReadSoFar {
     /// The stored content of this input, from its beginning.
-    pub(super) fn of<R: Read>(&self, input: usize, content: R) -> Noted<R> {
+    pub(super) fn of<R: Read>(&self, input: usize, content: R) -> NotedReader<R> {
         self.inputs().read.insert(input, (0, Hasher::new()));
-        Noted {
+        NotedReader {
             content,
             input,
             read_so_far: self.clone(),
@@ -67,13 +67,13 @@ impl Beginning {
     }
 }
 
-pub(super) struct Noted<R> {
+pub(super) struct NotedReader<R> {
     content: R,
     input: usize,
     read_so_far: ReadSoFar,
 }
 
-impl<R: Read> Read for Noted<R> {
+impl<R: Read> Read for NotedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(buffer)?;
         if read > 0 {

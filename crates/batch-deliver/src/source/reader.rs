@@ -7,7 +7,7 @@ use std::thread;
 use tokio::sync::mpsc;
 
 use super::counts::Counts;
-use super::turns::{Taken, Turns, Unreadable};
+use super::turns::{NumberedRecord, ReadFailure, Turns};
 
 /// The most records of one batch.
 const RECORDS: usize = 256;
@@ -19,10 +19,10 @@ const BATCHES: usize = 4;
 const BYTES: u64 = 256 << 10;
 
 /// Records in the order of reading, or why further ones are missing. An empty batch is the end of all inputs.
-pub(crate) type Received<E> = Vec<Result<Taken<E>, Unreadable>>;
+pub(crate) type RecordBatch<E> = Vec<Result<NumberedRecord<E>, ReadFailure>>;
 
 /// Reads in a thread of its own, as far ahead as a few hundred kilobytes, until the receiver is dropped.
-pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Received<E>>, Counts) {
+pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<RecordBatch<E>>, Counts) {
     let (sender, receiver) = mpsc::channel(BATCHES);
     let counts = Counts {
         bytes: turns.read_bytes(),

@@ -10,7 +10,6 @@ use crate::console::grouped;
 pub(crate) const UNREACHABLE: io::ErrorKind = io::ErrorKind::NotConnected;
 
 /// The kind of error of an input that this worker may not read: either the input or the worker has the wrong permissions.
-#[cfg(any(feature = "distributed", feature = "s3"))]
 pub(crate) const DENIED: io::ErrorKind = io::ErrorKind::PermissionDenied;
 
 /// Whether the system could not read a file that is there, as with a stale handle of a network file system, a disk that fails or a
@@ -22,7 +21,6 @@ pub(crate) fn is_of_machine(error: &io::Error) -> bool {
 }
 
 /// Whether another attempt, or one on another machine, may read the input.
-#[cfg(feature = "distributed")]
 pub(crate) fn may_be_read_elsewhere(error: &io::Error) -> bool {
     error.kind() == UNREACHABLE || is_of_machine(error)
 }

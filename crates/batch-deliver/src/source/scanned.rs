@@ -4,10 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-#[cfg(feature = "distributed")]
-pub(crate) use aws_batch_delivery::sources::ScanProgress;
 use aws_batch_delivery::sources::{Scan, ScanError};
-pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScannedItems};
+pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScanProgress, ScannedItems};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -16,9 +14,10 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::counts::Counts;
-use super::reader::Received;
+use super::expression::{placeholders, unused_placeholder};
+use super::reader::RecordBatch;
 use super::record::Flaw;
-use super::turns::{Place, Taken, Unreadable};
+use super::turns::{LinePlace, NumberedRecord, ReadFailure};
 use crate::outcome::Failure;
 use crate::stop::Stop;
 
@@ -47,8 +46,8 @@ impl TableReads {
     /// given.
     pub(crate) fn checked(mut self) -> Result<Self, Failure> {
         let expressions = || self.key_condition.iter().chain(&self.filter).chain(&self.project);
-        let values: BTreeSet<String> = expressions().flat_map(|text| placeholders(text, ':')).collect();
-        let names: BTreeSet<String> = expressions().flat_map(|text| placeholders(text, '#')).collect();
+        let used = |sign| expressions().flat_map(move |text| placeholders(text, sign).map(str::to_owned));
+        let (values, names): (BTreeSet<String>, BTreeSet<String>) = (used(':').collect(), used('#').collect());
         if let Some(missing) = values.iter().find(|value| !self.values.contains_key(*value)) {
             return Err(Failure::WrongUse(format!(
                 "there is no value for {missing}: give it as --value {missing}=…"
@@ -68,7 +67,8 @@ impl TableReads {
     /// The same without the placeholders that are only in these other expressions, whose values have to be given as well.
     pub(crate) fn beside(mut self, others: &[&str]) -> Result<Self, Failure> {
         let used = |expressions: &[&str], sign: char| -> BTreeSet<String> {
-            expressions.iter().flat_map(|text| placeholders(text, sign)).collect()
+            let used = expressions.iter().flat_map(|text| placeholders(text, sign));
+            used.map(str::to_owned).collect()
         };
         let missing = used(others, ':')
             .into_iter()
@@ -204,14 +204,14 @@ const BATCHES: usize = 4;
 
 /// How far a scan may be ahead of what is kept of it.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct ReadAhead {
     /// Items.
     pub(crate) most: u64,
     /// The first items that are kept as settled.
     pub(crate) settled: watch::Receiver<u64>,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Waits until so many items may have been sent. If nothing is kept any more, the delivery is being cancelled.
     async fn may_send(&mut self, sent: u64) {
         let most = self.most;
@@ -220,15 +220,15 @@ impl Ahead {
 }
 
 /// An item as an entry, and its text if dead letters are to repeat it.
-pub(crate) type OfItem<E> = (Option<Box<[u8]>>, Result<E, Flaw>);
+pub(crate) type ItemEntry<E> = (Option<Box<[u8]>>, Result<E, Flaw>);
 
 /// Reads the items of a table as entries, until the receiver is dropped.
 pub(crate) fn read_table<E: Send + 'static>(
     table: &str,
     items: ScannedItems,
-    entry: impl Fn(Attributes) -> OfItem<E> + Send + 'static,
-    mut ahead: Option<Ahead>,
-) -> (mpsc::Receiver<Received<E>>, Counts) {
+    entry: impl Fn(Attributes) -> ItemEntry<E> + Send + 'static,
+    mut ahead: Option<ReadAhead>,
+) -> (mpsc::Receiver<RecordBatch<E>>, Counts) {
     let (sender, receiver) = mpsc::channel(BATCHES);
     let counts = Counts::default();
     let (records, table) = (Arc::clone(&counts.records), table.to_owned());
@@ -236,16 +236,16 @@ pub(crate) fn read_table<E: Send + 'static>(
         let mut batches = items.ready_chunks(ITEMS);
         let mut number = 0;
         while let Some(items) = batches.next().await {
-            let batch: Received<E> = items
+            let batch: RecordBatch<E> = items
                 .into_iter()
                 .map(|item| {
                     let item =
-                        item.map_err(|error| Unreadable::table(&table, unread(&error), is_unreachable(&error)))?;
+                        item.map_err(|error| ReadFailure::table(&table, unread(&error), is_unreachable(&error)))?;
                     let (text, entry) = entry(item);
                     number += 1;
-                    Ok(Taken {
+                    Ok(NumberedRecord {
                         number: number - 1,
-                        place: Place { input: 0, line: number },
+                        place: LinePlace { input: 0, line: number },
                         text,
                         checksum_before: None,
                         header: None,
@@ -265,28 +265,6 @@ pub(crate) fn read_table<E: Send + 'static>(
         let _ = sender.send(Vec::new()).await;
     });
     (receiver, counts)
-}
-
-/// The words that begin with this sign.
-pub(crate) fn placeholders(expression: &str, sign: char) -> impl Iterator<Item = String> {
-    expression.match_indices(sign).filter_map(|(place, _)| {
-        let rest = &expression[place + 1..];
-        let end = rest.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-        let name = &rest[..end.unwrap_or(rest.len())];
-        (!name.is_empty()).then(|| expression[place..=place + name.len()].to_owned())
-    })
-}
-
-/// A placeholder of a name that stands for nothing else.
-pub(crate) fn unused_placeholder(is_used: impl Fn(&str) -> bool) -> String {
-    let mut number = 0;
-    loop {
-        let placeholder = format!("#key_{number}");
-        if !is_used(&placeholder) {
-            return placeholder;
-        }
-        number += 1;
-    }
 }
 
 /// The code of an answer about a table that is not there. Commands look a table up before they read it.

@@ -1,9 +1,7 @@
 //! Segments of a scan, which one of several processes reads.
 
 use aws_batch_delivery::sources::ScanPosition;
-use serde_json::Value;
-#[cfg(feature = "distributed")]
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What the name of an input begins with if it is a table.
 const SCHEME: &str = "dynamodb://";
@@ -35,7 +33,6 @@ impl Segments {
     }
 
     /// The segments of this input, if it is a table; or what is wrong with them.
-    #[cfg(any(feature = "distributed", test))]
     pub(crate) fn of(input: &str, begin: u64, end: u64) -> Option<Result<Self, String>> {
         let (table, count) = match input.strip_prefix(SCHEME)?.rsplit_once(COUNT) {
             Some((table, count)) if !table.is_empty() => (table, count),
@@ -79,7 +76,6 @@ impl Segments {
 
     /// The places of these segments if the last item that is settled has this key. `None` if there are several: which of them it
     /// belongs to is not known.
-    #[cfg(feature = "distributed")]
     pub(crate) fn places_after(&self, key: &Value) -> Option<Value> {
         (self.begin + 1 == self.end).then(|| json!([{"after": key}]))
     }
@@ -142,7 +138,6 @@ mod tests {
         assert!(own.position(Some(json!(["end", "end"]))).unwrap().is_finished());
     }
 
-    #[cfg(feature = "distributed")]
     #[test]
     fn a_single_segment_is_continued_after_any_of_its_items() {
         let key = json!({"id": {"N": "7"}});

@@ -10,9 +10,7 @@ use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
 use super::read_so_far::ReadSoFar;
-#[cfg(feature = "distributed")]
-use super::record::{DENIED, may_be_read_elsewhere};
-use super::record::{Flaw, Format, Records, UNREACHABLE};
+use super::record::{DENIED, Flaw, Format, Records, UNREACHABLE, may_be_read_elsewhere};
 use super::settled::SettledRecords;
 
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
@@ -40,7 +38,7 @@ impl Order {
 
 /// The place of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct LinePlace {
     /// The index of the input, from 0.
     pub(crate) input: usize,
     /// The line in the input, from 1.
@@ -48,10 +46,10 @@ pub(crate) struct Place {
 }
 
 /// A record that was not skipped.
-pub(crate) struct Taken<E> {
+pub(crate) struct NumberedRecord<E> {
     /// Its number among the records of all inputs, in the order in which they are read, from 0.
     pub(crate) number: u64,
-    pub(crate) place: Place,
+    pub(crate) place: LinePlace,
     /// The text that it is read from, if dead letters are to repeat it.
     pub(crate) text: Option<Box<[u8]>>,
     /// The checksum of all that stands before its line in the input, if it has a flaw and is the first record of its line.
@@ -61,15 +59,13 @@ pub(crate) struct Taken<E> {
     pub(crate) entry: Result<E, Flaw>,
 }
 
-impl Unreadable {
+impl ReadFailure {
     /// Whether another attempt, or one on another machine, may succeed.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_unreachable(&self) -> bool {
         may_be_read_elsewhere(&self.error)
     }
 
     /// Whether this worker may not read the input.
-    #[cfg(feature = "distributed")]
     pub(crate) fn is_denied(&self) -> bool {
         self.error.kind() == DENIED
     }
@@ -92,7 +88,7 @@ impl Unreadable {
 /// An input that cannot be read to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{input} cannot be read{}: {error}", behind(*.line))]
-pub(crate) struct Unreadable {
+pub(crate) struct ReadFailure {
     pub(crate) input: String,
     line: u64,
     error: io::Error,
@@ -109,7 +105,7 @@ fn behind(line: u64) -> String {
 pub(crate) struct Turns<E> {
     inputs: VecDeque<(usize, Input)>,
     format: Arc<dyn Format<E>>,
-    open: Vec<Open<E>>,
+    open: Vec<OpenInput<E>>,
     /// The input whose turn it is.
     turn: usize,
     most_open: usize,
@@ -120,7 +116,7 @@ pub(crate) struct Turns<E> {
     read_so_far: Option<ReadSoFar>,
 }
 
-struct Open<E> {
+struct OpenInput<E> {
     input: usize,
     name: String,
     /// Whether it is a stream whose records arrive over time. A file and an object never block for long.
@@ -164,7 +160,7 @@ impl<E> Turns<E> {
     }
 
     /// The next record that is not settled.
-    pub(crate) fn next(&mut self) -> Result<Option<Taken<E>>, Unreadable> {
+    pub(crate) fn next(&mut self) -> Result<Option<NumberedRecord<E>>, ReadFailure> {
         loop {
             while self.open.len() < self.most_open
                 && let Some((number, input)) = self.inputs.pop_front()
@@ -180,7 +176,7 @@ impl<E> Turns<E> {
                 continue;
             };
             let is_wanted = !self.settled.contains(self.number);
-            let reading = open.records.next(is_wanted).map_err(|error| Unreadable {
+            let reading = open.records.next(is_wanted).map_err(|error| ReadFailure {
                 input: open.name.clone(),
                 line: open.line,
                 error,
@@ -193,7 +189,7 @@ impl<E> Turns<E> {
             let checksum = checksums.and_then(|checksums| checksums.before(reading.line));
             let is_first_of_line = reading.line > open.line;
             open.line = reading.line;
-            let place = Place {
+            let place = LinePlace {
                 input: open.input,
                 line: reading.line,
             };
@@ -203,7 +199,7 @@ impl<E> Turns<E> {
             if let Some(entry) = reading.entry {
                 let is_kept = entry.is_err() && reading.text.is_some();
                 let header = if is_kept { open.records.header() } else { None };
-                return Ok(Some(Taken {
+                return Ok(Some(NumberedRecord {
                     checksum_before: checksum.filter(|_| entry.is_err() && is_first_of_line),
                     header: header.map(Box::from),
                     number,
@@ -217,7 +213,7 @@ impl<E> Turns<E> {
 
     /// All inputs have ended. Lines that are settled behind the end are those of other inputs, of which the same number of lines was
     /// skipped here.
-    fn end(&self) -> Result<Option<Taken<E>>, Unreadable> {
+    fn end(&self) -> Result<Option<NumberedRecord<E>>, ReadFailure> {
         match self.settled.last() {
             Some(last) if last >= self.number => {
                 let words = format!(
@@ -226,7 +222,7 @@ impl<E> Turns<E> {
                     self.number,
                     last + 1
                 );
-                Err(Unreadable {
+                Err(ReadFailure {
                     input: "the rest of the inputs".to_owned(),
                     line: 0,
                     error: io::Error::other(words),
@@ -243,7 +239,7 @@ impl<E> Turns<E> {
     }
 
     /// Replaces the input whose turn it is, which has ended.
-    fn replace(&mut self) -> Result<(), Unreadable> {
+    fn replace(&mut self) -> Result<(), ReadFailure> {
         match self.inputs.pop_front() {
             Some((number, input)) => self.open[self.turn] = self.open(number, input)?,
             None => _ = self.open.remove(self.turn),
@@ -251,7 +247,7 @@ impl<E> Turns<E> {
         Ok(())
     }
 
-    fn open(&self, number: usize, input: Input) -> Result<Open<E>, Unreadable> {
+    fn open(&self, number: usize, input: Input) -> Result<OpenInput<E>, ReadFailure> {
         // Files of /proc and of traces have no length, and may wait for what comes.
         let may_be_slow = input.bytes.is_none_or(|bytes| bytes == 0);
         let checksums = self.read_so_far.is_some().then(Checksums::new);
@@ -267,7 +263,7 @@ impl<E> Turns<E> {
             }
         });
         match records {
-            Ok(records) => Ok(Open {
+            Ok(records) => Ok(OpenInput {
                 input: number,
                 name: input.name,
                 may_be_slow,
@@ -275,7 +271,7 @@ impl<E> Turns<E> {
                 records,
                 checksums,
             }),
-            Err(error) => Err(Unreadable {
+            Err(error) => Err(ReadFailure {
                 input: input.name,
                 line: 0,
                 error,
@@ -290,12 +286,12 @@ pub(super) mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::format::{OnePerLine, Parse};
+    use crate::format::{LineParser, LineRecords};
 
     /// Each line is a word.
     pub(in crate::source) struct Words;
 
-    impl Parse<String> for Words {
+    impl LineParser<String> for Words {
         fn parse(&mut self, line: &[u8]) -> Result<String, Flaw> {
             Ok(String::from_utf8_lossy(line).into_owned())
         }
@@ -303,7 +299,7 @@ pub(super) mod tests {
 
     impl Format<String> for Words {
         fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<String>>> {
-            Ok(Box::new(OnePerLine::new(input, Self, false)))
+            Ok(Box::new(LineRecords::new(input, Self, false)))
         }
     }
 

@@ -8,12 +8,12 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
-use super::from_tables::FromTables;
-use super::plan::{InputVersion, Planned};
+use super::plan::{InputVersion, PlannedShard};
+use super::segment_source::SegmentSource;
 use super::shard_result::{CHECKPOINT, DEAD_LETTERS, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::Console;
-use crate::job::{self, Job, Kept};
+use crate::job::{InputJob, InputReads, Job, Occasion, Run, Source, StartFailure};
 use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
@@ -24,6 +24,7 @@ use crate::stop::Stop;
 /// Delivers one shard after the other. All share one pace.
 pub(crate) struct Worker<T: Target> {
     pub(super) job: Job<T>,
+    reads: InputReads<T::Entry>,
     options: DeliveryOptions,
     /// The time after which the delivery of a shard stops.
     deadline: Option<Duration>,
@@ -32,18 +33,18 @@ pub(crate) struct Worker<T: Target> {
     /// The place of the journals of shards.
     checkpoints: Option<Location>,
     /// What is done with the items of tables; `None` if they cannot be delivered.
-    pub(super) tables: Option<FromTables<T::Entry>>,
+    pub(super) tables: Option<SegmentSource<T::Entry>>,
     /// Whether it has delivered a shard of an input, and so may read inputs.
     has_read: AtomicBool,
 }
 
 impl<T: Target> Worker<T> {
     pub(crate) fn new(
-        mut job: Job<T>,
+        InputJob { mut job, reads, .. }: InputJob<T>,
         pace: &PaceOptions,
         dead_letters: Option<Location>,
         checkpoints: Option<Location>,
-        tables: Option<FromTables<T::Entry>>,
+        tables: Option<SegmentSource<T::Entry>>,
     ) -> Result<Self, Failure> {
         job.console = job.console.without_bar();
         for (place, option) in [(&dead_letters, "--dead-letters"), (&checkpoints, "--checkpoints")] {
@@ -55,6 +56,7 @@ impl<T: Target> Worker<T> {
         }
         Ok(Self {
             job,
+            reads,
             options: pace.options()?,
             deadline: pace.deadline,
             dead_letters,
@@ -64,9 +66,10 @@ impl<T: Target> Worker<T> {
         })
     }
 
-    async fn deliver(
+    /// Delivers an input or a part of it.
+    async fn deliver_input(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         checkpoint: Option<&Location>,
         stop: Stop,
     ) -> Result<ShardResult, ShardResult> {
@@ -76,28 +79,8 @@ impl<T: Target> Worker<T> {
         }
         let input = self.input(shard).await?;
         let name = input.name.clone();
-        let dead_letter = self.dead_letter(shard).await?;
-        let options = self.options();
-        let inputs = vec![input];
-        let opened = self.job.journal(checkpoint, Claim::Granted, &inputs);
-        let (state, settled, earlier) = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
-        let settled_before = settled.len();
-        let read_so_far = job::read_so_far(state.as_ref());
-        let reading = self.job.read(inputs, settled, read_so_far.as_ref());
-        let journal = job::begin(state, read_so_far, &stop).map_err(|error| ShardResult::of_checkpoint(&error))?;
-        let kept = Kept {
-            options,
-            journal,
-            earlier,
-            dead_letter,
-            failed: None,
-            stop,
-            resumes: None,
-            is_repeated: true,
-        };
-        let summary = self.job.deliver(reading, kept).await;
-        self.tell(&name, &summary);
-        let answer = ShardResult::of(shard, settled_before, &summary);
+        let source = Source::Inputs(vec![input], &self.reads);
+        let (answer, summary) = self.deliver(shard, &name, source, checkpoint, stop).await?;
         if matches!(answer, ShardResult::Delivered(_)) {
             self.has_read.store(true, Relaxed);
         }
@@ -105,6 +88,35 @@ impl<T: Target> Worker<T> {
             Some(ended) => self.denied(answer, ended.to_string()),
             None => answer,
         })
+    }
+
+    /// Delivers the records of a shard, which has this name in messages.
+    pub(super) async fn deliver(
+        &self,
+        shard: &PlannedShard,
+        name: &str,
+        source: Source<'_, T::Entry>,
+        checkpoint: Option<&Location>,
+        stop: Stop,
+    ) -> Result<(ShardResult, Summary), ShardResult> {
+        let dead_letter = self.dead_letter(shard).await?;
+        let run = Run {
+            options: self.options(),
+            dead_letter,
+            failed: None,
+            stop,
+            occasion: Occasion::Shard,
+        };
+        let opened = self.job.open(source, checkpoint, Claim::Granted);
+        let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
+        let settled_before = opened.settled;
+        let delivered = self.job.deliver(opened, run).await;
+        let summary = delivered.map_err(|failure| match failure {
+            StartFailure::Journal(error) => ShardResult::of_checkpoint(&error),
+            StartFailure::Entries(failure) => ShardResult::unread(&failure),
+        })?;
+        self.tell(name, &summary);
+        Ok((ShardResult::of(shard, settled_before, &summary), summary))
     }
 
     /// The answer if an input is denied. A worker that has read another one has its permissions: this one is at fault. Otherwise the worker
@@ -118,7 +130,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// The place of the dead letters of a shard.
-    pub(super) async fn dead_letter(&self, shard: &Planned) -> Result<Option<DeadLetter>, ShardResult> {
+    async fn dead_letter(&self, shard: &PlannedShard) -> Result<Option<DeadLetter>, ShardResult> {
         let Some(place) = &self.dead_letters else {
             return Ok(None);
         };
@@ -133,7 +145,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// The options of the delivery of a shard, which begins now.
-    pub(super) fn options(&self) -> DeliveryOptions {
+    fn options(&self) -> DeliveryOptions {
         match self.deadline {
             None => self.options.clone(),
             Some(deadline) => self.options.clone().deadline(Instant::now() + deadline),
@@ -141,7 +153,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// Prints what came of a shard.
-    pub(super) fn tell(&self, name: &str, summary: &Summary) {
+    fn tell(&self, name: &str, summary: &Summary) {
         let more = summary.throttled().chain(summary.more_bad_lines());
         for words in std::iter::once(summary.figures()).chain(more) {
             self.job.console.info(&format!("{name}: {words}"));
@@ -149,7 +161,7 @@ impl<T: Target> Worker<T> {
     }
 
     /// The part of an input that makes up the shard.
-    async fn input(&self, shard: &Planned) -> Result<Input, ShardResult> {
+    async fn input(&self, shard: &PlannedShard) -> Result<Input, ShardResult> {
         let unreadable = |words: String| ShardResult::failed(UNREADABLE, words);
         let name = &shard.input;
         let input = exactly(name, &self.job.connection).await;
@@ -169,7 +181,7 @@ impl<T: Target> Worker<T> {
                 "{name} has {bytes} bytes, but the shard ends at {end}: make a new plan"
             )));
         }
-        match block_in_place(|| self.job.can_be_cut(&input)) {
+        match block_in_place(|| self.reads.can_be_cut(&input)) {
             Ok(true) => Ok(input.part(shard.part)),
             Ok(false) => Err(unreadable(format!(
                 "{name} cannot be cut as it was planned: make a new plan"
@@ -199,7 +211,7 @@ impl<T: Target> Attempts for Worker<T> {
     }
 
     async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
-        let shard = match serde_json::from_str::<Planned>(input) {
+        let shard = match serde_json::from_str::<PlannedShard>(input) {
             Ok(shard) => shard,
             Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
         };
@@ -208,7 +220,7 @@ impl<T: Target> Attempts for Worker<T> {
             return (self.told(ShardResult::without_execution()), None);
         }
         let delivered = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
-            None => self.deliver(&shard, checkpoint.as_ref(), stop).await,
+            None => self.deliver_input(&shard, checkpoint.as_ref(), stop).await,
             Some(Ok(segments)) => {
                 self.deliver_segments(&shard, &segments, checkpoint.as_ref(), stop)
                     .await

@@ -9,12 +9,12 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
-use super::plan::Planned;
+use super::plan::PlannedShard;
 use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADABLE};
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, lossy_words, rate, size};
 use crate::format::{ItemFormat, Key};
-use crate::job::{Continued, Scanning};
+use crate::job::{ItemJournal, TableScan};
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
 use crate::sink::{LineWriter, existing};
@@ -56,7 +56,7 @@ struct ExportPart {
 }
 
 /// Where the export of a segment is continued.
-struct SegmentJournal(Option<Continued>);
+struct SegmentJournal(Option<ItemJournal>);
 
 impl SegmentJournal {
     /// Checks that no other worker has taken the segment over.
@@ -94,7 +94,7 @@ impl Exporter {
 
     async fn export(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         segments: &Segments,
         checkpoint: &Location,
         stop: &Stop,
@@ -108,7 +108,7 @@ impl Exporter {
             segments: segments.count,
             ..self.reads.clone()
         };
-        let scanning = Scanning {
+        let scan = TableScan {
             reads: &reads,
             table: &table,
             segments: Some(segments),
@@ -120,10 +120,10 @@ impl Exporter {
             ("destination", self.folder.to_string()),
             ("--format", self.format.name().to_owned()),
         ];
-        let opened = scanning.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
+        let opened = scan.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
         let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
-        let continued = block_in_place(|| scanning.continued(Some(opened), stop));
+        let continued = block_in_place(|| scan.continued(Some(opened), stop));
         let continued = continued.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
         let (mut items, journal) = continued?;
         let mut journal = SegmentJournal(journal);
@@ -249,17 +249,10 @@ impl Exporter {
         Ok(ended)
     }
 
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     async fn lines(&self, name: &str) -> Result<LineWriter, Failure> {
         match self.folder.below(name) {
             Location::File(path) => LineWriter::file(Path::new(&path)),
-            #[cfg(feature = "s3")]
             Location::Object { bucket, key } => LineWriter::object(&bucket, &key, &self.connection).await,
-            #[cfg(not(feature = "s3"))]
-            location @ Location::Object { .. } => Err(location.without_s3()),
         }
     }
 }
@@ -278,7 +271,7 @@ impl Attempts for Exporter {
     }
 
     async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
-        let shard = match serde_json::from_str::<Planned>(input) {
+        let shard = match serde_json::from_str::<PlannedShard>(input) {
             Ok(shard) => shard,
             Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
         };

@@ -1,25 +1,21 @@
 //! The shards of a plan, which workers deliver.
 
-#[cfg(feature = "distributed")]
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "distributed")]
 use crate::keeping::Location;
 use crate::source::{Input, InputStorage, Part, Segments};
 
 /// The most bytes of an input's name within a file name. File systems allow 255 in total.
-#[cfg(feature = "distributed")]
 const LONGEST_NAME: usize = 160;
 
 /// The most bytes of the name of an execution, as in Step Functions.
-#[cfg(feature = "distributed")]
 const LONGEST_EXECUTION: usize = 80;
 
 /// A planned shard: the bytes of an input, or the segments of a table, from `begin` to before `end`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedShard {
     pub(crate) input: String,
     #[serde(flatten)]
     pub(crate) part: Part,
@@ -45,7 +41,6 @@ impl InputVersion {
     pub(crate) fn of(input: &Input) -> Option<Self> {
         let etag = match &input.storage {
             InputStorage::Standard | InputStorage::File(_) => None,
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => Some(object.etag.clone()),
         };
         Some(Self {
@@ -55,8 +50,7 @@ impl InputVersion {
     }
 }
 
-#[cfg(feature = "distributed")]
-impl Planned {
+impl PlannedShard {
     /// Its checkpoint at this place. Another run of the same plan must not go on behind it, so its name has the execution; `None` without
     /// one.
     pub(super) fn checkpoint(&self, place: &Location) -> Option<Location> {
@@ -88,7 +82,6 @@ impl Planned {
 }
 
 /// A character of a file name that stands for this one.
-#[cfg(feature = "distributed")]
 fn of_name(character: char) -> char {
     match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => character,
@@ -97,7 +90,6 @@ fn of_name(character: char) -> char {
 }
 
 /// Whether no other input of which this holds has the same characters of a file name.
-#[cfg(feature = "distributed")]
 fn is_plain(input: &str) -> bool {
     let is_kept = |part: &str| part.chars().all(|character| of_name(character) != '+');
     match Segments::of(input, 0, 1) {
@@ -112,7 +104,7 @@ fn is_plain(input: &str) -> bool {
 
 /// The shards of inputs, each given by its name, its version and its number of shards. The shards of each input are spread evenly
 /// over the list, so that workers write to many places of a table at the same time.
-pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned> {
+pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<PlannedShard> {
     let shards = inputs.iter().flat_map(|(input, version, count)| {
         (0..*count).map(move |index| {
             let part = Part::of(version.bytes, index, *count);
@@ -121,7 +113,7 @@ pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned
     });
     let mut shards: Vec<_> = shards.collect();
     shards.sort_by_key(|((numerator, count), ..)| (u128::from(*numerator) << 64) / u128::from(*count));
-    let planned = shards.into_iter().map(|(_, (input, version), part)| Planned {
+    let planned = shards.into_iter().map(|(_, (input, version), part)| PlannedShard {
         input: input.clone(),
         part,
         version: Some(version.clone()),
@@ -131,8 +123,8 @@ pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned
 }
 
 /// The segments of a table, each a shard.
-pub(crate) fn segments(table: &str, count: u32) -> Vec<Planned> {
-    let shard = |number: u32| Planned {
+pub(crate) fn segments(table: &str, count: u32) -> Vec<PlannedShard> {
+    let shard = |number: u32| PlannedShard {
         input: Segments::input(table, count),
         part: Part {
             begin: number.into(),
@@ -171,9 +163,8 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "distributed")]
-    fn shard(input: &str) -> Planned {
-        Planned {
+    fn shard(input: &str) -> PlannedShard {
+        PlannedShard {
             input: input.to_owned(),
             part: Part {
                 begin: 0,
@@ -184,7 +175,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "distributed")]
     proptest! {
         #[test]
         fn two_different_inputs_never_have_the_same_name(
@@ -195,7 +185,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "distributed")]
     #[test]
     fn no_name_is_hidden_from_patterns() {
         let names = ["./a", "../a", ".c/a"].map(|input| shard(input).name(None));
@@ -203,7 +192,6 @@ mod tests {
         assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
     }
 
-    #[cfg(feature = "distributed")]
     #[test]
     fn inputs_that_differ_in_characters_which_no_file_name_has_have_different_names() {
         for (first, second) in [
@@ -221,7 +209,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "distributed")]
     #[test]
     fn a_name_identifies_the_shard_and_fits_a_file_system() {
         let short = shard("s3://b/a.jsonl");

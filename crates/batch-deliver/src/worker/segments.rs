@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::delivering::Worker;
-use super::plan::Planned;
-use super::shard_result::{CHECKPOINT, ShardResult, UNREADABLE};
-use crate::job::{DELIVERED_AGAIN, Delivering, Kept, Scanning};
-use crate::keeping::{Claim, Location};
+use super::plan::PlannedShard;
+use super::shard_result::{ShardResult, UNREADABLE};
+use crate::job::{DELIVERED_AGAIN, Source, TableScan};
+use crate::keeping::Location;
 use crate::outcome::Failure;
 use crate::sink::Target;
 use crate::source::{Segments, TableReads};
@@ -16,7 +16,7 @@ impl<T: Target> Worker<T> {
     /// Delivers the items of segments.
     pub(super) async fn deliver_segments(
         &self,
-        shard: &Planned,
+        shard: &PlannedShard,
         segments: &Segments,
         checkpoint: Option<&Location>,
         stop: Stop,
@@ -26,9 +26,8 @@ impl<T: Target> Worker<T> {
             let words = "the items of a table are for another table: this worker has a queue".to_owned();
             return Err(ShardResult::failed(UNREADABLE, words));
         };
-        let destination = &self.job.destination;
         let table = from
-            .table(&segments.table, destination, &self.job.connection)
+            .table(&segments.table, &self.job.destination, &self.job.connection)
             .await
             .map_err(unreadable)?;
         let reads = TableReads {
@@ -36,48 +35,15 @@ impl<T: Target> Worker<T> {
             segments: segments.count,
             ..from.reads.clone()
         };
-        let scanning = Scanning {
+        let scan = TableScan {
             reads: &reads,
             table: &table,
             segments: Some(segments),
             unsure: DELIVERED_AGAIN,
         };
-        let dead_letter = self.dead_letter(shard).await?;
-        let options = self.options();
-        let job = &self.job;
-        let opened = checkpoint.map(|place| {
-            let settings = job.settings.iter().chain(&destination.settings).cloned().chain([
-                ("command", job.command.to_owned()),
-                ("destination", destination.name.clone()),
-            ]);
-            scanning.journal(place, settings.collect(), Claim::Granted, &job.connection, &job.console)
-        });
-        let opened = opened.transpose();
-        let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
-        let settled_before = opened.as_ref().map_or(0, |opened| opened.settled);
-        let earlier = opened.as_ref().map(|opened| opened.failures.clone());
-        let entry = Arc::clone(&from.entry);
-        let read = scanning.read(opened, dead_letter.is_some(), &stop, move |item| entry(item));
-        let (reading, journal) = read.map_err(|error| ShardResult::of_checkpoint(&error))?;
-        let kept = Kept {
-            options,
-            journal,
-            earlier: earlier.unwrap_or_default(),
-            dead_letter,
-            failed: None,
-            stop,
-            resumes: None,
-            is_repeated: true,
-        };
-        let delivering = Delivering {
-            destination,
-            keep_going: job.keep_going,
-            every: job.every,
-            console: &job.console,
-        };
-        let summary = delivering.deliver(reading, kept).await;
         let name = format!("{}@{}-{}", shard.input, shard.part.begin, shard.part.end);
-        self.tell(&name, &summary);
-        Ok(ShardResult::of(shard, settled_before, &summary))
+        let source = Source::Table(scan, Arc::clone(&from.entry));
+        let (answer, _) = self.deliver(shard, &name, source, checkpoint, stop).await?;
+        Ok(answer)
     }
 }

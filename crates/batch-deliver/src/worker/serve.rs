@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::activity::Activity;
 use super::attempts::Attempts;
-#[cfg(feature = "lambda")]
 use super::lambda;
 use super::shard_result::ShardResult;
 use crate::connection::{can_be_renewed, region_of_arn};
@@ -18,7 +17,6 @@ pub(crate) async fn work<W: Attempts>(
     heartbeat: Duration,
 ) -> Result<Outcome, Failure> {
     let Some(activity) = activity else {
-        #[cfg(feature = "lambda")]
         if std::env::var_os(lambda::API).is_some() {
             return lambda::serve(worker).await;
         }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use serde_json::{Value, json};
 
-use super::plan::Planned;
+use super::plan::PlannedShard;
 use crate::outcome::Failure;
 use crate::progress::Summary;
 
@@ -91,7 +91,7 @@ impl ShardResult {
 
     /// The answer after a delivery of the shard, of which `settled` lines were settled before: it counts what earlier attempts have not
     /// delivered as well.
-    pub(super) fn of(shard: &Planned, settled: u64, summary: &Summary) -> Self {
+    pub(super) fn of(shard: &PlannedShard, settled: u64, summary: &Summary) -> Self {
         let report = &summary.report;
         let (entries, bad_lines) = summary.written();
         let (dead_letters, error) = (entries.letters, entries.error.or(bad_lines.error));

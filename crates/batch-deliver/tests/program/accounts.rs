@@ -244,9 +244,7 @@ fn a_named_profile_that_is_unknown_is_refused_before_anything_is_sent() {
         "diff films films --to-profile nothere",
         "move --from q --to other --to-profile nothere",
         "drain --queue q out --profile nothere",
-        #[cfg(feature = "s3")]
         "delete-objects --bucket b --yes a.jsonl --profile nothere",
-        #[cfg(feature = "s3")]
         "load --table films --key id:N s3://b/a.jsonl --profile nothere",
     ] {
         accounts.run(command).expect(2, "error: there is no profile nothere");
@@ -413,7 +411,6 @@ fn commands_that_destroy_say_first_whose_table_or_queue_it_is() {
             "copy --from films --to films --overwrite --to-profile staging --to-region eu-west-1",
             of("films", staging, "eu-west-1"),
         ),
-        #[cfg(feature = "s3")]
         (
             "delete-objects --bucket b --yes a.jsonl --s3-region eu-west-1",
             of("b", env, "eu-west-1"),

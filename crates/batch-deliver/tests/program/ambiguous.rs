@@ -144,13 +144,29 @@ fn an_early_error_on_a_terminal_stands_alone() {
     }
 }
 
-#[cfg(not(feature = "put"))]
 #[test]
-fn a_command_that_was_not_built_is_told_from_one_that_does_not_exist() {
+fn a_command_that_was_not_built_is_listed_and_says_how_to_get_it() {
     let folder = Folder::new();
-    for arguments in ["put --stream s a.txt", "put --help", "put"] {
-        folder
-            .run(arguments)
-            .expect(2, "this program was built without put: build it with --features put");
+    // Without its line breaks.
+    let help = |arguments: &str| -> String {
+        let help = folder.run(arguments).stdout;
+        help.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let listed = folder.run("--help").stdout;
+    let commands = [
+        ("put", "put --stream s a.txt", cfg!(feature = "put")),
+        ("spool", "spool folder", cfg!(feature = "spool")),
+    ];
+    for (command, arguments, is_built) in commands {
+        assert!(listed.contains(&format!("\n  {command} ")), "{listed}");
+        let run = folder.run(arguments);
+        let said = format!("this program was built without {command}: build it with --features {command}");
+        assert_eq!(run.stderr.contains(&said), !is_built, "{}", run.stderr);
+        if !is_built {
+            run.expect(2, &said);
+            let how = format!("(not in this program: build it with --features {command})");
+            assert!(help("--help").contains(&how), "{listed}");
+            assert!(help(&format!("{command} --help")).contains(&how));
+        }
     }
 }

@@ -4,11 +4,8 @@ use aws_batch_simulator::Capacity;
 use serde_json::Value;
 
 use crate::activity::Activity;
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
-#[cfg(feature = "s3")]
-use crate::program::until_there;
-use crate::program::{Folder, items};
+use crate::program::{Folder, items, until_there};
 use crate::served::Served;
 use crate::worker::{failure, of_served, shard, shard_of_run, start, terminate};
 
@@ -19,7 +16,6 @@ fn slow(count: u32, rate: f64) -> (Folder, Served, Value) {
     (folder, Served::new(rate), shard_of_run("a.jsonl", 0, lines.len()))
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_shard_goes_on_where_a_killed_worker_has_left_it() {
     const ITEMS: u32 = 6_000;

@@ -70,9 +70,7 @@ fn a_deadline_also_ends_a_lookup_that_is_never_answered() {
         ("send --queue q", "the queue q"),
         ("move --from q --to other", "the queue q"),
         ("redrive --queue q", "the queue q"),
-        #[cfg(feature = "s3")]
         ("delete-objects --bucket b", "the bucket b"),
-        #[cfg(feature = "s3")]
         ("load --table items --key id:N s3://b/a.jsonl", "the bucket b"),
     ] {
         let run = folder.run(&format!("{command} --endpoint-url {endpoint} --deadline 100ms"));

@@ -8,7 +8,6 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, Run, interrupt, items};
 use crate::served::Served;
@@ -244,7 +243,6 @@ fn a_copy_that_is_killed_at_its_first_items_goes_on() {
     assert_eq!(tables.to.items(), tables.from.items());
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_copy_goes_on_by_a_journal_in_a_bucket() {
     let (tables, bucket) = (Tables::new(0..6_000, 1_000.0), Bucket::new());
@@ -288,7 +286,6 @@ fn a_copy_that_was_refused_is_corrected_with_the_same_journal() {
         .expect(2, "the --segments was 3, and is 8");
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_copy_that_does_not_begin_closes_its_journal_in_a_bucket() {
     let (tables, bucket) = (Tables::new(0..10, 1e6), Bucket::new());
@@ -302,7 +299,6 @@ fn a_copy_that_does_not_begin_closes_its_journal_in_a_bucket() {
     run("--resume s3://b/third --overwrite --dead-letter missing/dead.jsonl").expect(2, "missing/dead.jsonl");
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
     let (tables, bucket) = (Tables::new(0..9_000, 1_000.0), Bucket::new());

@@ -1,11 +1,10 @@
 //! Answers that do not end, and those that come again and again.
 
-use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 use std::process::Stdio;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use crate::http::{Request, Response, serve};
 use crate::program::{Folder, Run, items};
@@ -54,7 +53,6 @@ fn an_answer_without_an_end_takes_no_more_memory_than_the_largest_of_the_service
             format!("send --queue {endpoint}/1/q a.txt --deadline 3s"),
             format!("drain --queue {endpoint}/1/q out --max 1"),
             "export --table items -".to_owned(),
-            #[cfg(feature = "s3")]
             "load --table items --key id:N s3://b/a.jsonl".to_owned(),
         ] {
             let mut run = folder.command(&format!("{command} --endpoint-url {endpoint}"));

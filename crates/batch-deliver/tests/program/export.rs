@@ -6,7 +6,6 @@ use std::process::Stdio;
 use aws_batch_simulator::{InjectedFault, KeyType, TableOptions};
 use serde_json::{Value, json};
 
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, Run, items};
 use crate::served::Served;
@@ -195,7 +194,6 @@ fn a_table_with_a_sort_key_is_exported() {
     );
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn an_object_is_put_whole_or_in_parts() {
     let bucket = Bucket::new();

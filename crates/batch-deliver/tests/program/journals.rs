@@ -11,10 +11,10 @@ use std::time::UNIX_EPOCH;
 use aws_batch_simulator::Capacity;
 use serde_json::{Value, json};
 
-#[cfg(all(unix, feature = "s3"))]
+#[cfg(unix)]
 use crate::bucket::Bucket;
 use crate::http::{Response, serve};
-#[cfg(all(unix, feature = "s3"))]
+#[cfg(unix)]
 use crate::program::interrupt;
 use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
@@ -100,7 +100,7 @@ fn a_bad_line_that_a_killed_run_kept_is_named_by_the_run_that_ends() {
     folder.run(&load).expect(0, "0 delivered");
 }
 
-#[cfg(all(unix, feature = "s3"))]
+#[cfg(unix)]
 #[test]
 fn what_an_interrupted_run_gave_up_counts_for_the_run_that_ends() {
     let bucket = Bucket::new();

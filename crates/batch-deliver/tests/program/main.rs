@@ -1,18 +1,16 @@
 //! The program as a whole, run as people and machines run it.
 
 mod accounts;
-#[cfg(all(unix, feature = "distributed"))]
+#[cfg(unix)]
 mod activity;
 mod ambiguous;
-#[cfg(feature = "s3")]
 mod bucket;
 mod cases;
-#[cfg(all(unix, feature = "distributed"))]
+#[cfg(unix)]
 mod checkpoints;
 mod connections;
 mod copy;
 mod dead_letters;
-#[cfg(feature = "s3")]
 mod deletions;
 mod diff;
 mod drains;
@@ -21,20 +19,15 @@ mod dry_runs;
 mod endings;
 mod endless;
 mod export;
-#[cfg_attr(
-    not(any(feature = "s3", all(unix, feature = "distributed"))),
-    expect(dead_code, reason = "queues need less of it")
-)]
 mod http;
 mod input;
 mod journals;
-#[cfg(all(unix, feature = "lambda"))]
+#[cfg(unix)]
 mod lambda;
 mod manual;
 mod matching;
 #[cfg(target_os = "linux")]
 mod memory;
-#[cfg(feature = "s3")]
 mod objects;
 #[cfg(unix)]
 mod outputs;
@@ -48,12 +41,11 @@ mod put;
 mod queues;
 mod resuming;
 mod sample;
-#[cfg(all(unix, feature = "distributed"))]
+#[cfg(unix)]
 mod segment_exports;
-#[cfg(all(unix, feature = "distributed"))]
+#[cfg(unix)]
 mod segments;
 mod served;
-#[cfg(feature = "s3")]
 mod shards;
 mod simulated;
 #[cfg(feature = "spool")]
@@ -62,7 +54,7 @@ mod summary;
 mod tables;
 mod trouble;
 mod values;
-#[cfg(all(unix, feature = "distributed"))]
+#[cfg(unix)]
 mod worker;
 #[cfg(unix)]
 mod writers;

@@ -436,6 +436,26 @@ fn a_plan_and_a_drained_queue_that_would_go_nowhere_are_refused() {
 }
 
 #[test]
+fn what_only_the_standard_output_has_is_not_lost_where_it_is_closed() {
+    let (folder, from, to) = (Folder::new(), Served::new(1e6), Served::new(1e6));
+    folder.write("a.jsonl", items(0..3));
+    let load = |served: &Served| folder.run(&format!("load --table items {} a.jsonl", served.arguments()));
+    load(&from).expect(0, "3 delivered");
+    let (one, other) = (from.endpoint(), to.endpoint());
+    let diff = format!("diff items items --from-endpoint-url {one} --to-endpoint-url {other}");
+    let closed = |arguments: &str| {
+        let mut closed = with_closed_output(&folder.command(arguments));
+        Run::from(closed.output().unwrap())
+    };
+    closed("completions bash").expect(2, "the standard output is closed");
+    closed("man load").expect(2, "the standard output is closed");
+    closed(&diff).expect(1, "the differences cannot be written: the standard output is closed");
+    // Nothing would be written.
+    load(&to).expect(0, "3 delivered");
+    closed(&diff).expect(0, "3 items equal");
+}
+
+#[test]
 fn an_input_to_which_the_program_itself_would_write_is_refused() {
     let folder = Folder::new();
     folder.write("a.jsonl", items(0..3));

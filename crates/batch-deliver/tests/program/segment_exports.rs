@@ -10,7 +10,6 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::activity::Activity;
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, until_there};
 use crate::segments::{ACTIVITY, Tables, sum, terminate, worker_of};
@@ -126,7 +125,6 @@ fn values_that_plain_json_does_not_have_are_counted() {
 }
 
 /// The part has the same name as that of the next worker, which has taken the checkpoint over.
-#[cfg(feature = "s3")]
 #[test]
 fn a_worker_that_has_lost_its_segment_does_not_replace_the_part_of_the_next_one() {
     let (tables, bucket) = (Tables::new(6_000, 1e6), Bucket::new());

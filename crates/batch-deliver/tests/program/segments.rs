@@ -2,15 +2,12 @@
 
 use std::process::{Child, Command, Stdio};
 
-#[cfg(feature = "s3")]
-use aws_batch_simulator::Capacity;
-use aws_batch_simulator::{InjectedFault, KeyType, TableOptions};
+use aws_batch_simulator::{Capacity, InjectedFault, KeyType, TableOptions};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use crate::activity::Activity;
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
@@ -162,32 +159,21 @@ fn items_for_which_an_expression_holds_are_updated_or_deleted() {
     ];
     let activity = Activity::new(plan.clone());
     let worker = tables.changing(&activity, &update);
-    let (operation, answer) = activity.answer();
-    if operation == "SendTaskSuccess" {
-        let first = answer["delivered"].as_u64().unwrap();
-        assert_eq!(first + sum(&activity, 3, "delivered"), 100);
-        let items = tables.from.items();
-        assert_eq!(
-            (&items[2]["seen"], items[3].get("seen")),
-            (&json!({"S": "today"}), None)
-        );
-        terminate(worker);
-        let activity = Activity::new(plan);
-        let worker = tables.changing(
-            &activity,
-            &["--where", "#even = :yes", "--value", ":yes=true", "--delete"],
-        );
-        assert_eq!(sum(&activity, 4, "delivered"), 100);
-        assert_eq!(tables.from.ids().len(), 100);
-        terminate(worker);
-    } else {
-        let told = terminate(worker);
-        assert!(
-            told.stderr.contains("evaluates expressions only with its feature"),
-            "{}",
-            told.stderr
-        );
-    }
+    assert_eq!(sum(&activity, 4, "delivered"), 100);
+    let items = tables.from.items();
+    assert_eq!(
+        (&items[2]["seen"], items[3].get("seen")),
+        (&json!({"S": "today"}), None)
+    );
+    terminate(worker);
+    let activity = Activity::new(plan);
+    let worker = tables.changing(
+        &activity,
+        &["--where", "#even = :yes", "--value", ":yes=true", "--delete"],
+    );
+    assert_eq!(sum(&activity, 4, "delivered"), 100);
+    assert_eq!(tables.from.ids().len(), 100);
+    terminate(worker);
 }
 
 #[test]
@@ -317,7 +303,6 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
     }
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_segment_goes_on_where_a_killed_worker_has_left_it() {
     const ITEMS: u32 = 6_000;
@@ -363,7 +348,6 @@ fn a_segment_goes_on_where_a_killed_worker_has_left_it() {
 }
 
 /// It has the shard no longer, which is no fault of its own.
-#[cfg(feature = "s3")]
 #[test]
 fn a_worker_that_loses_a_segment_while_it_begins_it_goes_on_with_the_next_one() {
     let (tables, bucket) = (Tables::new(20, 1e6), Bucket::taken_over());

@@ -6,7 +6,6 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::activity::{Activity, DENIED, HELD, LOST, SILENT};
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, Run, items, until_there};
 use crate::served::Served;
@@ -89,7 +88,6 @@ fn every_shard_is_answered_with_its_counts_or_its_error() {
 }
 
 /// Another worker may reach it. This one would take one shard after the other.
-#[cfg(feature = "s3")]
 #[test]
 fn a_worker_that_cannot_reach_its_input_gives_the_shard_back_and_ends() {
     let folder = Folder::new();
@@ -102,7 +100,6 @@ fn a_worker_that_cannot_reach_its_input_gives_the_shard_back_and_ends() {
     assert!(activity.said.try_recv().is_err(), "another shard was taken");
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn an_object_that_no_worker_can_read_fails_its_shard_alone() {
     let folder = Folder::new();
@@ -141,7 +138,6 @@ fn an_object_that_no_worker_can_read_fails_its_shard_alone() {
 }
 
 /// What was planned would be read half from the old one and half from the new one.
-#[cfg(feature = "s3")]
 #[test]
 fn an_input_that_was_replaced_since_it_was_planned_is_unreadable() {
     let (folder, bucket) = (Folder::new(), Bucket::new());
@@ -326,7 +322,6 @@ fn what_is_not_delivered_is_a_dead_letter_or_fails_its_shard() {
     assert_eq!(folder.read(&format!("dead/a.jsonl@0-{}.jsonl", lines.len())), large);
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
     let folder = Folder::new();
@@ -344,7 +339,6 @@ fn a_shard_is_answered_when_its_dead_letters_are_in_their_bucket() {
 }
 
 /// It is put a second after all entries are delivered.
-#[cfg(feature = "s3")]
 #[test]
 fn a_shard_whose_last_bad_line_cannot_be_put_fails_as_dead_letters_and_keeps_its_checkpoint() {
     let folder = Folder::new();

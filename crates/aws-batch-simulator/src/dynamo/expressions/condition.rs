@@ -11,11 +11,11 @@ use super::path::Path;
 /// does not need the stack.
 #[derive(Debug, Default)]
 pub(crate) struct Condition {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ConditionPart>,
 }
 
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum ConditionPart {
     Test(Test),
     Not,
     And,
@@ -147,10 +147,10 @@ impl Condition {
         let pop = |stack: &mut Vec<bool>| stack.pop().unwrap_or(true);
         for part in &self.parts {
             let result = match part {
-                Part::Test(test) => test.holds(item),
-                Part::Not => !pop(&mut stack),
-                Part::And => pop(&mut stack) & pop(&mut stack),
-                Part::Or => pop(&mut stack) | pop(&mut stack),
+                ConditionPart::Test(test) => test.holds(item),
+                ConditionPart::Not => !pop(&mut stack),
+                ConditionPart::And => pop(&mut stack) & pop(&mut stack),
+                ConditionPart::Or => pop(&mut stack) | pop(&mut stack),
             };
             stack.push(result);
         }
@@ -159,7 +159,7 @@ impl Condition {
 
     pub(super) fn tests(&self) -> impl Iterator<Item = &Test> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Test(test) => Some(test),
+            ConditionPart::Test(test) => Some(test),
             _ => None,
         })
     }

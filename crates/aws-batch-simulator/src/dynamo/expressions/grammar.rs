@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::comparison::{is_ordered, order, tag};
-use super::condition::{COMPARATORS, Comparator, Condition, Operand, Part, Test};
+use super::condition::{COMPARATORS, Comparator, Condition, ConditionPart, Operand, Test};
 use super::function::Term;
 use super::parser::Parser;
 use super::path::Path;
@@ -17,7 +17,7 @@ const MOST_VALUES: usize = 100;
 
 /// What waits for the condition behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pending {
+enum PendingOperator {
     Parenthesis,
     Or,
     And,
@@ -34,9 +34,9 @@ impl Parser<'_, '_> {
         loop {
             loop {
                 if self.take_symbol("(") {
-                    pending.push(Pending::Parenthesis);
+                    pending.push(PendingOperator::Parenthesis);
                 } else if self.take_keyword("NOT") {
-                    pending.push(Pending::Not);
+                    pending.push(PendingOperator::Not);
                     operators += 1;
                 } else {
                     break;
@@ -44,20 +44,20 @@ impl Parser<'_, '_> {
             }
             let test = self.test(&mut pending)?;
             operators += usize::from(matches!(test, Test::Compare(..) | Test::Between(..) | Test::In(..)));
-            parts.push(Part::Test(test));
-            unwind(&mut parts, &mut pending, Pending::Not);
+            parts.push(ConditionPart::Test(test));
+            unwind(&mut parts, &mut pending, PendingOperator::Not);
             while self.is_at_symbol(")") {
-                unwind(&mut parts, &mut pending, Pending::Or);
-                if pending.pop() != Some(Pending::Parenthesis) {
+                unwind(&mut parts, &mut pending, PendingOperator::Or);
+                if pending.pop() != Some(PendingOperator::Parenthesis) {
                     return Err(self.syntax_error());
                 }
                 self.take_symbol(")");
-                unwind(&mut parts, &mut pending, Pending::Not);
+                unwind(&mut parts, &mut pending, PendingOperator::Not);
             }
             let operator = if self.take_keyword("AND") {
-                Pending::And
+                PendingOperator::And
             } else if self.take_keyword("OR") {
-                Pending::Or
+                PendingOperator::Or
             } else {
                 break;
             };
@@ -65,7 +65,7 @@ impl Parser<'_, '_> {
             unwind(&mut parts, &mut pending, operator);
             pending.push(operator);
         }
-        unwind(&mut parts, &mut pending, Pending::Or);
+        unwind(&mut parts, &mut pending, PendingOperator::Or);
         if !self.is_at_end() || !pending.is_empty() {
             return Err(self.syntax_error());
         }
@@ -84,13 +84,13 @@ impl Parser<'_, '_> {
     }
 
     /// A comparison or a function. An operand may be in parentheses of its own, which are taken from those that are open.
-    fn test(&mut self, pending: &mut Vec<Pending>) -> Result<Test, Refusal> {
+    fn test(&mut self, pending: &mut Vec<PendingOperator>) -> Result<Test, Refusal> {
         let operand = match self.term()? {
             Term::Operand(operand) => operand,
             Term::Test(_, name) if self.comparator().is_some() => return Err(self.misused(name)),
             Term::Test(test, _) => return Ok(test),
         };
-        while pending.last() == Some(&Pending::Parenthesis) && self.take_symbol(")") {
+        while pending.last() == Some(&PendingOperator::Parenthesis) && self.take_symbol(")") {
             pending.pop();
         }
         if let Some(comparator) = self.comparator() {
@@ -233,19 +233,19 @@ fn shown(value: &Value) -> String {
 }
 
 /// Takes the operators that bind at least as tightly as this one, up to the last parenthesis.
-fn unwind(parts: &mut Vec<Part>, pending: &mut Vec<Pending>, operator: Pending) {
-    let rank = |pending: Pending| match pending {
-        Pending::Parenthesis => 0,
-        Pending::Or => 1,
-        Pending::And => 2,
-        Pending::Not => 3,
+fn unwind(parts: &mut Vec<ConditionPart>, pending: &mut Vec<PendingOperator>, operator: PendingOperator) {
+    let rank = |pending: PendingOperator| match pending {
+        PendingOperator::Parenthesis => 0,
+        PendingOperator::Or => 1,
+        PendingOperator::And => 2,
+        PendingOperator::Not => 3,
     };
     while let Some(last) = pending.last().copied().filter(|last| rank(*last) >= rank(operator)) {
         pending.pop();
         parts.push(match last {
-            Pending::Or => Part::Or,
-            Pending::And => Part::And,
-            Pending::Not | Pending::Parenthesis => Part::Not,
+            PendingOperator::Or => ConditionPart::Or,
+            PendingOperator::And => ConditionPart::And,
+            PendingOperator::Not | PendingOperator::Parenthesis => ConditionPart::Not,
         });
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::comparison::{parts, tag};
-use super::condition::{Comparator, Condition, Operand, Part, Test};
+use super::condition::{Comparator, Condition, ConditionPart, Operand, Test};
 use super::path::Path;
 use crate::dynamo::key::Schema;
 use crate::wire::Refusal;
@@ -18,7 +18,7 @@ pub(crate) struct KeyCondition {
 }
 
 /// What a condition says of one attribute.
-struct OfKey<'c> {
+struct AttributeCondition<'c> {
     name: &'c str,
     /// The value that it must be equal to, if it must be.
     equal: Option<&'c Value>,
@@ -31,13 +31,13 @@ const MEMBER: &str = "KeyConditionExpression";
 impl KeyCondition {
     /// The condition as one on the keys of a schema.
     pub(crate) fn of(condition: &Condition, schema: &Schema) -> Result<Self, Refusal> {
-        let mut of_keys: Vec<OfKey<'_>> = Vec::new();
+        let mut of_keys: Vec<AttributeCondition<'_>> = Vec::new();
         for part in &condition.parts {
             match part {
-                Part::And => {}
-                Part::Test(test) => of_keys.push(of_key(test)?),
-                Part::Or => return Err(invalid_operator("OR")),
-                Part::Not => return Err(invalid_operator("NOT")),
+                ConditionPart::And => {}
+                ConditionPart::Test(test) => of_keys.push(of_key(test)?),
+                ConditionPart::Or => return Err(invalid_operator("OR")),
+                ConditionPart::Not => return Err(invalid_operator("NOT")),
             }
         }
         if of_keys.len() > 2 {
@@ -70,7 +70,10 @@ impl KeyCondition {
         Ok(Self {
             partition: equal.clone(),
             sort: Condition {
-                parts: sort.into_iter().map(|of_key| Part::Test(of_key.test)).collect(),
+                parts: sort
+                    .into_iter()
+                    .map(|of_key| ConditionPart::Test(of_key.test))
+                    .collect(),
             },
         })
     }
@@ -81,7 +84,7 @@ impl KeyCondition {
     }
 }
 
-fn of_key(test: &Test) -> Result<OfKey<'_>, Refusal> {
+fn of_key(test: &Test) -> Result<AttributeCondition<'_>, Refusal> {
     let (path, comparator, values, test) = match test {
         Test::Compare(Operand::Path(path), comparator, Operand::Value(value)) => (path, *comparator, vec![value], test),
         Test::Compare(Operand::Value(value), comparator, Operand::Path(path)) => {
@@ -118,7 +121,7 @@ fn of_key(test: &Test) -> Result<OfKey<'_>, Refusal> {
             "KeyConditionExpressions cannot have conditions on nested attributes",
         ));
     }
-    Ok(OfKey {
+    Ok(AttributeCondition {
         name,
         equal: values.first().copied().filter(|_| comparator == Comparator::Equal),
         values,
@@ -127,7 +130,7 @@ fn of_key(test: &Test) -> Result<OfKey<'_>, Refusal> {
 }
 
 /// The values of a condition have the type of the key, and are not empty.
-fn check(of_key: &OfKey<'_>, schema: &Schema) -> Result<(), Refusal> {
+fn check(of_key: &AttributeCondition<'_>, schema: &Schema) -> Result<(), Refusal> {
     let Some((name, kind)) = schema.attributes().find(|(name, _)| name == of_key.name) else {
         return Ok(());
     };

@@ -5,15 +5,15 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 
 use super::comparison::{order, tag};
-use super::condition::{Comparator, Condition, Operand, Part, Test};
+use super::condition::{Comparator, Condition, ConditionPart, Operand, Test};
 use super::path::Path;
-use super::update::{Action, ActionKind, Assigned, Term, Update};
+use super::update::{ActionKind, Assignment, Update, UpdateAction, UpdateTerm};
 use crate::dynamo::value::{LONGEST_NAME, check_value, unexpected};
 use crate::dynamo::wording::{Wording, invalid_member};
 use crate::wire::Refusal;
 
 /// Reads members of a request that have no expressions.
-pub(super) struct Legacy {
+pub(super) struct LegacyMembers {
     pub(super) wording: Wording,
 }
 
@@ -36,7 +36,7 @@ const OPERATORS: [&str; 13] = [
     "CONTAINS",
 ];
 
-impl Legacy {
+impl LegacyMembers {
     /// Conditions by the names of their attributes, joined by a `ConditionalOperator`.
     pub(super) fn conditions(&self, conditions: &Value, operator: &Value) -> Result<Option<Condition>, Refusal> {
         let conditions = match conditions {
@@ -45,25 +45,25 @@ impl Legacy {
             conditions => Some(conditions.as_object().ok_or_else(unexpected)?),
         };
         let joined = match operator.as_str() {
-            _ if operator.is_null() => Part::And,
+            _ if operator.is_null() => ConditionPart::And,
             _ if conditions.is_none_or(|conditions| conditions.len() < 2) => {
                 return Err(self
                     .wording
                     .refuse("ConditionalOperator cannot be used without Filter or Expected"));
             }
-            Some("AND") => Part::And,
-            Some("OR") => Part::Or,
+            Some("AND") => ConditionPart::And,
+            Some("OR") => ConditionPart::Or,
             _ => return Err(self.wording.refuse("ConditionalOperator must be AND or OR")),
         };
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<ConditionPart> = Vec::new();
         for (name, condition) in conditions.into_iter().flatten() {
             let is_first = parts.is_empty();
             parts.extend(self.condition(name, condition)?);
             if !is_first {
-                parts.push(if matches!(joined, Part::Or) {
-                    Part::Or
+                parts.push(if matches!(joined, ConditionPart::Or) {
+                    ConditionPart::Or
                 } else {
-                    Part::And
+                    ConditionPart::And
                 });
             }
         }
@@ -71,7 +71,7 @@ impl Legacy {
     }
 
     /// One condition, as the parts of the whole.
-    fn condition(&self, name: &str, condition: &Value) -> Result<Vec<Part>, Refusal> {
+    fn condition(&self, name: &str, condition: &Value) -> Result<Vec<ConditionPart>, Refusal> {
         let condition = condition.as_object().ok_or_else(unexpected)?;
         self.check_members(name, condition)?;
         let path = Path::attribute(name);
@@ -79,7 +79,7 @@ impl Legacy {
             .get("ComparisonOperator")
             .filter(|operator| !operator.is_null())
         else {
-            return Ok(vec![Part::Test(self.expected(path, condition)?)]);
+            return Ok(vec![ConditionPart::Test(self.expected(path, condition)?)]);
         };
         let values = match condition.get("AttributeValueList") {
             Some(Value::Array(values)) => values.clone(),
@@ -107,13 +107,18 @@ impl Legacy {
             "CONTAINS" => Test::Contains(attribute, next()?),
             // False if there is no such attribute, unlike `NE`.
             "NOT_CONTAINS" => {
-                let contains = Part::Test(Test::Contains(attribute, next()?));
-                return Ok(vec![contains, Part::Not, Part::Test(Test::Exists(path)), Part::And]);
+                let contains = ConditionPart::Test(Test::Contains(attribute, next()?));
+                return Ok(vec![
+                    contains,
+                    ConditionPart::Not,
+                    ConditionPart::Test(Test::Exists(path)),
+                    ConditionPart::And,
+                ]);
             }
             "BETWEEN" => Test::Between(attribute, next()?, next()?),
             _ => Test::In(attribute, operands.collect()),
         };
-        Ok(vec![Part::Test(test)])
+        Ok(vec![ConditionPart::Test(test)])
     }
 
     /// Refuses a condition with members that exclude each other.
@@ -216,7 +221,7 @@ impl Legacy {
                     .refuse("Attribute name is too large, must be less than 65536 bytes"));
             }
             let kind = self.kind_of_update(requested)?;
-            update.actions.push(Action {
+            update.actions.push(UpdateAction {
                 path: Path::attribute(name),
                 kind,
             });
@@ -237,7 +242,7 @@ impl Legacy {
             )))
         };
         match (action, value) {
-            ("PUT", Some(value)) => Ok(ActionKind::Set(Assigned::Term(Term::Value(value.clone())))),
+            ("PUT", Some(value)) => Ok(ActionKind::Set(Assignment::Term(UpdateTerm::Value(value.clone())))),
             ("DELETE", None) => Ok(ActionKind::Remove),
             ("DELETE", Some(value)) if matches!(tag(value), "SS" | "NS" | "BS") => {
                 Ok(ActionKind::Delete(value.clone()))

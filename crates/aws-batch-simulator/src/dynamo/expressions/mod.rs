@@ -22,13 +22,13 @@ use serde_json::{Map, Value};
 
 pub(super) use self::condition::Condition;
 pub(super) use self::key_condition::KeyCondition;
-use self::legacy::{Legacy, check_mixed};
+use self::legacy::{LegacyMembers, check_mixed};
 use self::parser::Parser;
 use self::placeholders::Placeholders;
 pub(super) use self::selection::Selection;
 use self::update::{TOO_LARGE, Update};
 use super::change::{Change, Kind};
-use super::evaluation::{Evaluation, Failure, Setting, delete, put};
+use super::evaluation::{Evaluation, EvaluationFailure, Setting, delete, put};
 use super::key::Schema;
 use super::stored::stored;
 use super::value::{LARGEST_ITEM, size_of_item};
@@ -36,7 +36,7 @@ use super::wording::Wording;
 use crate::wire::Refusal;
 
 /// What a change asks for besides its item or its key.
-struct Requested {
+struct ChangeExpressions {
     condition: Condition,
     update: Option<Update>,
 }
@@ -47,18 +47,18 @@ pub(super) fn evaluate(
     change: &Change,
     old: Option<&str>,
     setting: Setting,
-) -> Result<Evaluation, Failure> {
+) -> Result<Evaluation, EvaluationFailure> {
     let wording = match setting {
         Setting::Alone => Wording::Member,
         Setting::Transaction => Wording::Older,
     };
-    let Requested { condition, update } = requested(change, wording).map_err(Failure::Request)?;
+    let ChangeExpressions { condition, update } = requested(change, wording).map_err(EvaluationFailure::Request)?;
     let update = update.unwrap_or_default();
     if let Some((name, _)) = schema
         .attributes()
         .find(|(name, _)| update.roots().any(|root| root == name))
     {
-        return Err(Failure::Item(Refusal::validation(format!(
+        return Err(EvaluationFailure::Item(Refusal::validation(format!(
             "One or more parameter values were invalid: Cannot update attribute {name}. This attribute is part of the key"
         ))));
     }
@@ -78,7 +78,7 @@ pub(super) fn evaluate(
         Kind::Update => {
             let key = change.attributes().cloned().unwrap_or_default();
             let new = update.apply(old.as_ref(), &key);
-            let new = new.map_err(|problem| Failure::Item(Refusal::validation(problem)))?;
+            let new = new.map_err(|problem| EvaluationFailure::Item(Refusal::validation(problem)))?;
             updated = match change.request["ReturnValues"].as_str() {
                 Some("UPDATED_OLD") => old.as_ref().and_then(|old| update.updated(old)),
                 Some("UPDATED_NEW") => new.as_ref().and_then(|new| update.updated(&plain(new))),
@@ -86,9 +86,9 @@ pub(super) fn evaluate(
             };
             match new {
                 Some(item) => {
-                    let size = size_of_item(&item).map_err(Failure::Item)?;
+                    let size = size_of_item(&item).map_err(EvaluationFailure::Item)?;
                     if size > LARGEST_ITEM {
-                        return Err(Failure::Item(Refusal::validation(TOO_LARGE)));
+                        return Err(EvaluationFailure::Item(Refusal::validation(TOO_LARGE)));
                     }
                     Some(put(change, Value::Object(item), size))
                 }
@@ -116,7 +116,7 @@ pub(super) fn check(change: &Change) -> Result<(), Refusal> {
     requested(change, Wording::Member).map(|_| ())
 }
 
-fn requested(change: &Change, wording: Wording) -> Result<Requested, Refusal> {
+fn requested(change: &Change, wording: Wording) -> Result<ChangeExpressions, Refusal> {
     let request = &change.request;
     check_mixed(
         request,
@@ -140,9 +140,9 @@ fn requested(change: &Change, wording: Wording) -> Result<Requested, Refusal> {
         None => None,
     };
     placeholders.check_all_used()?;
-    let legacy = Legacy { wording };
+    let legacy = LegacyMembers { wording };
     let expected = legacy.conditions(&request["Expected"], &request["ConditionalOperator"])?;
-    Ok(Requested {
+    Ok(ChangeExpressions {
         condition: condition.or(expected).unwrap_or_default(),
         update: match update {
             Some(update) => Some(update),

@@ -14,13 +14,13 @@ use crate::wire::Refusal;
 /// The paths that a request asks for.
 #[derive(Debug)]
 pub(crate) struct Projection {
-    selected: BTreeMap<String, Selected>,
+    selected: BTreeMap<String, SelectedParts>,
 }
 
 /// What is selected of a value: all of it if nothing is selected of its parts.
 #[derive(Debug, Default)]
-struct Selected {
-    parts: BTreeMap<Step, Selected>,
+struct SelectedParts {
+    parts: BTreeMap<Step, SelectedParts>,
 }
 
 impl Projection {
@@ -43,7 +43,7 @@ impl Projection {
     }
 
     pub(super) fn of_paths(paths: impl IntoIterator<Item = Path>) -> Self {
-        let mut selected: BTreeMap<String, Selected> = BTreeMap::new();
+        let mut selected: BTreeMap<String, SelectedParts> = BTreeMap::new();
         for Path { root, steps } in paths {
             let mut last = selected.entry(root).or_default();
             for step in steps {
@@ -61,7 +61,7 @@ impl Projection {
     }
 }
 
-impl Selected {
+impl SelectedParts {
     fn apply(&self, value: &Value) -> Option<Value> {
         if self.parts.is_empty() {
             return Some(value.clone());
@@ -107,7 +107,7 @@ fn attributes_to_get(request: &Value) -> Result<Option<Projection>, Refusal> {
                 "Attribute name is too large, must be less than 65536 bytes",
             ));
         }
-        if selected.insert(name.to_owned(), Selected::default()).is_some() {
+        if selected.insert(name.to_owned(), SelectedParts::default()).is_some() {
             return Err(Refusal::validation(format!(
                 "One or more parameter values were invalid: Duplicate value in attribute name: {name}"
             )));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::comparison::tag;
 use super::parser::Parser;
 use super::path::{Path, problem_of_paths};
-use super::update::{Action, ActionKind, Assigned, Term, Update};
+use super::update::{ActionKind, Assignment, Update, UpdateAction, UpdateTerm};
 use crate::wire::Refusal;
 
 const SECTIONS: [&str; 4] = ["SET", "REMOVE", "ADD", "DELETE"];
@@ -31,10 +31,10 @@ impl Parser<'_, '_> {
                 }
             }
         }
-        let is_sum = |action: &&Action| {
+        let is_sum = |action: &&UpdateAction| {
             matches!(
                 action.kind,
-                ActionKind::Set(Assigned::Sum(..) | Assigned::Difference(..))
+                ActionKind::Set(Assignment::Sum(..) | Assignment::Difference(..))
             )
         };
         self.check_operators(update.actions.iter().filter(is_sum).count())?;
@@ -45,7 +45,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn action(&mut self, section: &str) -> Result<Action, Refusal> {
+    fn action(&mut self, section: &str) -> Result<UpdateAction, Refusal> {
         let path = self.path()?;
         let kind = match section {
             "SET" => {
@@ -73,11 +73,11 @@ impl Parser<'_, '_> {
                 }
             }
         };
-        Ok(Action { path, kind })
+        Ok(UpdateAction { path, kind })
     }
 
     /// A term or a sum of two, either of which may be in parentheses.
-    fn assigned(&mut self) -> Result<Assigned, Refusal> {
+    fn assigned(&mut self) -> Result<Assignment, Refusal> {
         let is_open = self.take_symbol("(");
         let one = self.update_term()?;
         // The parenthesis may belong to the first term alone.
@@ -88,20 +88,20 @@ impl Parser<'_, '_> {
             self.expect_symbol(")")?;
         }
         let (Some(operator), Some(other)) = (operator, other) else {
-            return Ok(Assigned::Term(one));
+            return Ok(Assignment::Term(one));
         };
         for term in [&one, &other] {
             self.check_type(operator, term, "N")?;
         }
         Ok(if operator == "+" {
-            Assigned::Sum(one, other)
+            Assignment::Sum(one, other)
         } else {
-            Assigned::Difference(one, other)
+            Assignment::Difference(one, other)
         })
     }
 
     /// A path, a value or a function, in parentheses or not: in one pair of them, because they do not nest.
-    fn update_term(&mut self) -> Result<Term, Refusal> {
+    fn update_term(&mut self) -> Result<UpdateTerm, Refusal> {
         let is_open = self.take_symbol("(");
         let term = self.bare_term()?;
         if is_open {
@@ -111,17 +111,17 @@ impl Parser<'_, '_> {
     }
 
     /// The same without parentheses. Functions nest no deeper than the length of an expression allows: 340 of them.
-    fn bare_term(&mut self) -> Result<Term, Refusal> {
+    fn bare_term(&mut self) -> Result<UpdateTerm, Refusal> {
         if let Some(name) = self.take_function() {
             return self.update_function(name);
         }
         Ok(match self.take_value()? {
-            Some(value) => Term::Value(value.clone()),
-            None => Term::Path(self.path()?),
+            Some(value) => UpdateTerm::Value(value.clone()),
+            None => UpdateTerm::Path(self.path()?),
         })
     }
 
-    fn update_function(&mut self, name: &str) -> Result<Term, Refusal> {
+    fn update_function(&mut self, name: &str) -> Result<UpdateTerm, Refusal> {
         if !matches!(name, "if_not_exists" | "list_append") {
             let is_known = matches!(
                 name,
@@ -150,17 +150,17 @@ impl Parser<'_, '_> {
         };
         if name == "list_append" {
             for term in [&one, &other] {
-                if let Term::ListAppend(..) = term {
+                if let UpdateTerm::ListAppend(..) = term {
                     return Err(self.invalid(
                         "The function is not allowed to be used this way in an expression; function: list_append",
                     ));
                 }
                 self.check_type(name, term, "L")?;
             }
-            return Ok(Term::ListAppend(Box::new(one), Box::new(other)));
+            return Ok(UpdateTerm::ListAppend(Box::new(one), Box::new(other)));
         }
         match one {
-            Term::Path(path) => Ok(Term::IfNotExists(path, Box::new(other))),
+            UpdateTerm::Path(path) => Ok(UpdateTerm::IfNotExists(path, Box::new(other))),
             _ => Err(self.invalid(format_args!(
                 "Operator or function requires a document path; operator or function: {name}"
             ))),
@@ -168,11 +168,11 @@ impl Parser<'_, '_> {
     }
 
     /// Refuses a term that certainly has another type.
-    fn check_type(&self, operator: &str, term: &Term, expected: &str) -> Result<(), Refusal> {
+    fn check_type(&self, operator: &str, term: &UpdateTerm, expected: &str) -> Result<(), Refusal> {
         let actual = match term {
-            Term::Value(value) => tag(value),
-            Term::ListAppend(..) => "L",
-            Term::Path(_) | Term::IfNotExists(..) => return Ok(()),
+            UpdateTerm::Value(value) => tag(value),
+            UpdateTerm::ListAppend(..) => "L",
+            UpdateTerm::Path(_) | UpdateTerm::IfNotExists(..) => return Ok(()),
         };
         if actual == expected {
             return Ok(());

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
-use super::legacy::{Legacy, check_mixed};
+use super::legacy::{LegacyMembers, check_mixed};
 use super::parser::Parser;
 use super::placeholders::Placeholders;
 use super::projection::Projection;
@@ -105,8 +105,8 @@ impl Selection {
     }
 }
 
-fn legacy_conditions() -> Legacy {
-    Legacy {
+fn legacy_conditions() -> LegacyMembers {
+    LegacyMembers {
         wording: Wording::Plain,
     }
 }

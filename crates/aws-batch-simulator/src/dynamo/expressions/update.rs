@@ -13,20 +13,20 @@ use crate::dynamo::wording::Wording;
 /// What an update does to an item.
 #[derive(Debug, Default)]
 pub(crate) struct Update {
-    pub(super) actions: Vec<Action>,
+    pub(super) actions: Vec<UpdateAction>,
     /// Whether the request has no expression, for which an error has other words.
     pub(super) is_legacy: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Action {
+pub(super) struct UpdateAction {
     pub(super) path: Path,
     pub(super) kind: ActionKind,
 }
 
 #[derive(Debug)]
 pub(super) enum ActionKind {
-    Set(Assigned),
+    Set(Assignment),
     Remove,
     /// Adds to a number or to a set.
     Add(Value),
@@ -36,18 +36,18 @@ pub(super) enum ActionKind {
 
 /// What an attribute is set to.
 #[derive(Debug)]
-pub(super) enum Assigned {
-    Term(Term),
-    Sum(Term, Term),
-    Difference(Term, Term),
+pub(super) enum Assignment {
+    Term(UpdateTerm),
+    Sum(UpdateTerm, UpdateTerm),
+    Difference(UpdateTerm, UpdateTerm),
 }
 
 #[derive(Debug)]
-pub(super) enum Term {
+pub(super) enum UpdateTerm {
     Path(Path),
     Value(Value),
-    IfNotExists(Path, Box<Term>),
-    ListAppend(Box<Term>, Box<Term>),
+    IfNotExists(Path, Box<UpdateTerm>),
+    ListAppend(Box<UpdateTerm>, Box<UpdateTerm>),
 }
 
 /// Why an update does not fit the item.
@@ -80,7 +80,7 @@ impl Update {
         key: &Map<String, Value>,
     ) -> Result<Option<Map<String, Value>>, Problem> {
         let mut actions = self.actions.iter();
-        let only_takes = |action: &Action| matches!(action.kind, ActionKind::Remove | ActionKind::Delete(_));
+        let only_takes = |action: &UpdateAction| matches!(action.kind, ActionKind::Remove | ActionKind::Delete(_));
         let before = match item {
             Some(item) => item,
             None if !self.actions.is_empty() && actions.all(only_takes) => return Ok(None),
@@ -95,10 +95,10 @@ impl Update {
             check_size(assigned_bytes)?;
             set(after, path, value)
         };
-        let mut ordered: Vec<&Action> = self.actions.iter().collect();
+        let mut ordered: Vec<&UpdateAction> = self.actions.iter().collect();
         // New elements of a list come in the order of their indexes.
         ordered.sort_by(|one, other| one.path.cmp(&other.path));
-        for Action { path, kind } in ordered {
+        for UpdateAction { path, kind } in ordered {
             match kind {
                 ActionKind::Set(assigned) => assign(&mut after, path, assigned.of(before)?)?,
                 ActionKind::Remove => removed.push(path),
@@ -138,7 +138,7 @@ impl Update {
     }
 }
 
-impl Assigned {
+impl Assignment {
     fn of(&self, item: &Map<String, Value>) -> Result<Value, Problem> {
         match self {
             Self::Term(term) => term.of(item),
@@ -148,7 +148,7 @@ impl Assigned {
     }
 }
 
-impl Term {
+impl UpdateTerm {
     fn of(&self, item: &Map<String, Value>) -> Result<Value, Problem> {
         match self {
             Self::Path(path) => path.find(item).cloned().ok_or_else(|| MISSING.to_owned()),

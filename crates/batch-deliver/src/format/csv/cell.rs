@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::set;
-use crate::format::items::{Json, KeyType, of_cell};
+use crate::format::items::{KeyType, of_cell, value_of_json};
 
 /// The type that the cells of a column become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl From<KeyType> for CellType {
 }
 
 /// The value of a cell that is not empty; `None` for an empty set, which DynamoDB does not have.
-pub(super) fn value(cell: &[u8], kind: CellType, json: &mut Json) -> Result<Option<AttributeValue>, String> {
+pub(super) fn value(cell: &[u8], kind: CellType) -> Result<Option<AttributeValue>, String> {
     let text =
         || str::from_utf8(cell).map_err(|_| "this is not UTF-8 text: give its encoding as --encoding".to_owned());
     Ok(Some(match kind {
@@ -117,7 +117,7 @@ pub(super) fn value(cell: &[u8], kind: CellType, json: &mut Json) -> Result<Opti
             _ => return Err("this is not null: a cell of the type NULL is true, null or empty".to_owned()),
         },
         CellType::Json => {
-            let value = json.value(cell).map_err(|flaw| flaw.reason.into_owned())?;
+            let value = value_of_json(cell).map_err(|flaw| flaw.reason.into_owned())?;
             of_cell(value).map_err(|flaw| flaw.reason.into_owned())?
         }
         CellType::Ss | CellType::Ns | CellType::Bs => {

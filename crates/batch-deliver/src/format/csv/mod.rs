@@ -23,7 +23,7 @@ use self::dialect::Dialect;
 pub(crate) use self::dialect::{Character, Options, Quote};
 use self::reader::{Row, RowReader};
 use self::scan::Cells;
-use super::items::{Item, Json, Writes, to_json};
+use super::items::{Item, Writes, to_json};
 use super::text::is_object;
 use crate::console::Console;
 use crate::source::{Flaw, LineBreaks, Record, Records};
@@ -75,12 +75,11 @@ impl CsvItems {
         let columns = columns.map_err(|words| invalid(&words))?;
         self.print(&columns);
         reader.spaces_are_a_row = columns.len() == 1;
-        Ok(Box::new(Rows {
+        Ok(Box::new(CsvRecords {
             reader,
             columns,
             header,
             null: options.null.clone(),
-            json: Json::default(),
             writes: self.writes.clone(),
             keeps_text: self.keeps_text,
             name: name.to_owned(),
@@ -118,13 +117,12 @@ fn invalid(words: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, words)
 }
 
-struct Rows {
+struct CsvRecords {
     reader: RowReader<Box<dyn Read + Send>>,
     columns: Columns,
     /// The header as it is in the input.
     header: Option<Box<[u8]>>,
     null: Option<String>,
-    json: Json,
     writes: Writes,
     keeps_text: bool,
     /// The name of the input.
@@ -132,7 +130,7 @@ struct Rows {
     line_breaks: Arc<Mutex<Option<LineBreaks>>>,
 }
 
-impl Rows {
+impl CsvRecords {
     /// Counts the values of these columns, which have line breaks.
     fn add_line_breaks(&self, columns: &[usize], line: u64) {
         let first = columns.first().and_then(|column| self.columns.iter().nth(*column));
@@ -147,15 +145,14 @@ impl Rows {
 }
 
 /// Makes items from the cells of rows.
-struct ToItem<'a> {
+struct ItemBuilder<'a> {
     columns: &'a Columns,
     null: Option<&'a [u8]>,
-    json: &'a mut Json,
     /// The columns whose values have line breaks, from 0.
     with_line_breaks: Vec<usize>,
 }
 
-impl ToItem<'_> {
+impl ItemBuilder<'_> {
     fn item(&mut self, cells: Cells<'_>) -> Result<Item, Flaw> {
         self.columns.check(cells)?;
         let mut item = Item::with_capacity(cells.len());
@@ -169,7 +166,7 @@ impl ToItem<'_> {
             if is_quoted && memchr2(b'\n', b'\r', cell).is_some() {
                 self.with_line_breaks.push(index);
             }
-            if let Some(value) = value(cell, column.kind, self.json).map_err(of_column)? {
+            if let Some(value) = value(cell, column.kind).map_err(of_column)? {
                 item.insert(column.name.clone(), value);
             }
         }
@@ -177,7 +174,7 @@ impl ToItem<'_> {
     }
 }
 
-impl Records<WriteRequest> for Rows {
+impl Records<WriteRequest> for CsvRecords {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<WriteRequest>>> {
         let Some(Row { line, raw, cells, .. }) = self.reader.next()? else {
             return Ok(None);
@@ -185,10 +182,9 @@ impl Records<WriteRequest> for Rows {
         if !is_wanted {
             return Ok(Some(Record::skipped(line)));
         }
-        let mut to_item = ToItem {
+        let mut to_item = ItemBuilder {
             columns: &self.columns,
             null: self.null.as_deref().map(str::as_bytes),
-            json: &mut self.json,
             with_line_breaks: Vec::new(),
         };
         let item = cells.and_then(|cells| to_item.item(cells));

@@ -38,7 +38,7 @@ impl<'a> Cells<'a> {
 
 /// What stands at the position that is read next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CellState {
     /// The first byte of a cell, or spaces before its quote.
     Begin,
     Unquoted,
@@ -56,7 +56,7 @@ pub(super) struct Scan {
     at: usize,
     /// Where the cell begins; the opening quote of a quoted one.
     opened: usize,
-    state: State,
+    state: CellState,
     cells: Vec<Cell>,
     unescaped: Vec<u8>,
     /// Whether there are spaces around a quoted cell.
@@ -85,7 +85,7 @@ impl Scan {
             dialect,
             at: 0,
             opened: 0,
-            state: State::Begin,
+            state: CellState::Begin,
             cells: Vec::new(),
             unescaped: Vec::new(),
             is_padded: false,
@@ -96,7 +96,7 @@ impl Scan {
     pub(super) fn begin(&mut self) {
         self.at = 0;
         self.opened = 0;
-        self.state = State::Begin;
+        self.state = CellState::Begin;
         self.cells.clear();
         self.unescaped.clear();
         self.is_padded = false;
@@ -104,7 +104,7 @@ impl Scan {
 
     /// Where the quote opens that is not closed yet.
     pub(super) fn open_quote(&self) -> Option<usize> {
-        matches!(self.state, State::Quoted { .. }).then_some(self.opened)
+        matches!(self.state, CellState::Quoted { .. }).then_some(self.opened)
     }
 
     /// Whether a cell is quoted, and so may have line ends.
@@ -132,7 +132,7 @@ impl Scan {
         loop {
             let rest = &row[self.at..];
             match self.state {
-                State::Begin => {
+                CellState::Begin => {
                     let spaces = rest.iter().take_while(|byte| self.dialect.is_padding(**byte)).count();
                     match rest.get(spaces) {
                         None if !at_end => return Step::More,
@@ -142,15 +142,15 @@ impl Scan {
                             self.is_padded |= spaces > 0;
                             self.opened = self.at + spaces;
                             self.at = self.opened + 1;
-                            self.state = State::Quoted { has_escapes: false };
+                            self.state = CellState::Quoted { has_escapes: false };
                         }
                         _ => {
                             self.opened = self.at;
-                            self.state = State::Unquoted;
+                            self.state = CellState::Unquoted;
                         }
                     }
                 }
-                State::Unquoted => {
+                CellState::Unquoted => {
                     let Dialect {
                         delimiter, line_end, ..
                     } = self.dialect;
@@ -172,17 +172,17 @@ impl Scan {
                         byte if byte == delimiter => {
                             self.unquoted(at);
                             self.at = at + 1;
-                            self.state = State::Begin;
+                            self.state = CellState::Begin;
                         }
                         _ => return Step::Flaw(at, WITHIN),
                     }
                 }
-                State::Quoted { has_escapes } => {
+                CellState::Quoted { has_escapes } => {
                     if let Some(step) = self.within_quotes(row, at_end, has_escapes) {
                         return step;
                     }
                 }
-                State::Closed => {
+                CellState::Closed => {
                     let spaces = rest.iter().take_while(|byte| self.dialect.is_padding(**byte)).count();
                     let at = self.at + spaces;
                     self.is_padded |= spaces > 0;
@@ -194,7 +194,7 @@ impl Scan {
                         [b'\r', byte, ..] if *byte == self.dialect.line_end => return Step::Row(at + 2),
                         [byte, ..] if *byte == self.dialect.delimiter => {
                             self.at = at + 1;
-                            self.state = State::Begin;
+                            self.state = CellState::Begin;
                         }
                         // A quote that was opened in an earlier line has probably met the opening quote of another cell.
                         _ if memchr(self.dialect.line_end, &row[self.opened..at]).is_some() => {
@@ -226,13 +226,13 @@ impl Scan {
                 return Some(Step::More);
             }
             Some(byte) if *byte == quote || row[at] != quote && *byte == escape => {
-                self.state = State::Quoted { has_escapes: true };
+                self.state = CellState::Quoted { has_escapes: true };
                 self.at = at + 2;
             }
             _ if row[at] == quote => {
                 let content = self.opened + 1..at;
                 self.at = at + 1;
-                self.state = State::Closed;
+                self.state = CellState::Closed;
                 self.push_quoted(row, content, has_escapes);
             }
             _ => self.at = at + 1,

@@ -9,7 +9,7 @@ use crate::source::Flaw;
 
 /// What a line says about an item.
 #[derive(Debug, PartialEq)]
-pub(super) enum Record {
+pub(super) enum ItemChange {
     /// The item, or its key alone.
     Item(Item),
     /// A request to put this item.
@@ -38,10 +38,10 @@ const OF_CHANGES: [&str; 9] = [
 ];
 
 /// What the line with these members says. It is an item if it has an attribute of the table's key.
-pub(super) fn record(mut line: Item, key: Option<&Key>) -> Result<Record, Flaw> {
+pub(super) fn record(mut line: Item, key: Option<&Key>) -> Result<ItemChange, Flaw> {
     let has_key = key.is_some_and(|key| key.attributes().any(|attribute| line.contains_key(&attribute.name)));
     if has_key {
-        return Ok(Record::Item(line));
+        return Ok(ItemChange::Item(line));
     }
     if let Some(AttributeValue::M(change)) = line.get("dynamodb")
         && is_change(change)
@@ -49,7 +49,7 @@ pub(super) fn record(mut line: Item, key: Option<&Key>) -> Result<Record, Flaw> 
     {
         let is_removed = event == "REMOVE";
         let Some(AttributeValue::M(change)) = line.remove("dynamodb") else {
-            return Ok(Record::Item(line));
+            return Ok(ItemChange::Item(line));
         };
         return changed(change, is_removed);
     }
@@ -59,20 +59,20 @@ pub(super) fn record(mut line: Item, key: Option<&Key>) -> Result<Record, Flaw> 
         return changed(line, is_export);
     }
     if let Some(item) = inner(&mut line, &["PutRequest", "Item"]) {
-        return Ok(Record::Put(item));
+        return Ok(ItemChange::Put(item));
     }
     if let Some(item) = inner(&mut line, &["Item"]) {
-        return Ok(Record::Item(item));
+        return Ok(ItemChange::Item(item));
     }
     if let Some(key) = inner(&mut line, &["DeleteRequest", "Key"]) {
-        return Ok(Record::Delete(key));
+        return Ok(ItemChange::Delete(key));
     }
     if let Some(key) = inner(&mut line, &["Key"]) {
-        return Ok(Record::Key(key));
+        return Ok(ItemChange::Key(key));
     }
     match advice(&line) {
         Some(advice) => Err(Flaw::new(advice)),
-        None => Ok(Record::Item(line)),
+        None => Ok(ItemChange::Item(line)),
     }
 }
 
@@ -83,9 +83,9 @@ fn is_change(line: &Item) -> bool {
 }
 
 /// The change with these members, of which one without a new image is a deletion if `is_removed`.
-fn changed(mut change: Item, is_removed: bool) -> Result<Record, Flaw> {
+fn changed(mut change: Item, is_removed: bool) -> Result<ItemChange, Flaw> {
     match change.remove("NewImage") {
-        Some(AttributeValue::M(image)) => return Ok(Record::Changed(image)),
+        Some(AttributeValue::M(image)) => return Ok(ItemChange::Changed(image)),
         Some(_) => {
             return Err(Flaw::new(
                 "the NewImage of this change is no item, so whether there is one is not known",
@@ -94,7 +94,7 @@ fn changed(mut change: Item, is_removed: bool) -> Result<Record, Flaw> {
         None => {}
     }
     match change.remove("Keys") {
-        Some(AttributeValue::M(key)) if is_removed => Ok(Record::Removed(key)),
+        Some(AttributeValue::M(key)) if is_removed => Ok(ItemChange::Removed(key)),
         _ => Err(Flaw::new(
             "this change has no NewImage, so the item is not known: a stream with new images is needed",
         )),
@@ -161,13 +161,13 @@ fn advice(line: &Item) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::items::json::Json;
+    use crate::format::items::json::item_of_json;
 
     fn read(text: &str) -> Item {
-        Json::default().item(text.as_bytes()).unwrap()
+        item_of_json(text.as_bytes()).unwrap()
     }
 
-    fn said(text: &str) -> Result<Record, Flaw> {
+    fn said(text: &str) -> Result<ItemChange, Flaw> {
         record(read(text), Some(&"id".parse().unwrap()))
     }
 
@@ -175,34 +175,37 @@ mod tests {
     fn what_is_around_an_item_is_removed() {
         let item = || read(r#"{"id":{"S":"a"}}"#);
         for (text, expected) in [
-            (r#"{"id":{"S":"a"}}"#, Record::Item(item())),
-            (r#"{"Item":{"id":{"S":"a"}}}"#, Record::Item(item())),
+            (r#"{"id":{"S":"a"}}"#, ItemChange::Item(item())),
+            (r#"{"Item":{"id":{"S":"a"}}}"#, ItemChange::Item(item())),
             (
                 r#"{"Item":{"id":{"S":"a"}},"ConsumedCapacity":null}"#,
-                Record::Item(item()),
+                ItemChange::Item(item()),
             ),
-            (r#"{"PutRequest":{"Item":{"id":{"S":"a"}}}}"#, Record::Put(item())),
-            (r#"{"DeleteRequest":{"Key":{"id":{"S":"a"}}}}"#, Record::Delete(item())),
-            (r#"{"Key":{"id":{"S":"a"}}}"#, Record::Key(item())),
+            (r#"{"PutRequest":{"Item":{"id":{"S":"a"}}}}"#, ItemChange::Put(item())),
+            (
+                r#"{"DeleteRequest":{"Key":{"id":{"S":"a"}}}}"#,
+                ItemChange::Delete(item()),
+            ),
+            (r#"{"Key":{"id":{"S":"a"}}}"#, ItemChange::Key(item())),
             (
                 r#"{"Metadata":{},"Keys":{},"OldImage":{},"NewImage":{"id":{"S":"a"}}}"#,
-                Record::Changed(item()),
+                ItemChange::Changed(item()),
             ),
             (
                 r#"{"Metadata":{},"Keys":{"id":{"S":"a"}},"OldImage":{}}"#,
-                Record::Removed(item()),
+                ItemChange::Removed(item()),
             ),
             (
                 r#"{"Keys":{},"NewImage":{"id":{"S":"a"}},"SequenceNumber":"1"}"#,
-                Record::Changed(item()),
+                ItemChange::Changed(item()),
             ),
             (
                 r#"{"eventName":"MODIFY","dynamodb":{"Keys":{},"NewImage":{"id":{"S":"a"}}}}"#,
-                Record::Changed(item()),
+                ItemChange::Changed(item()),
             ),
             (
                 r#"{"eventName":"REMOVE","dynamodb":{"Keys":{"id":{"S":"a"}},"SizeBytes":1}}"#,
-                Record::Removed(item()),
+                ItemChange::Removed(item()),
             ),
         ] {
             assert_eq!(said(text), Ok(expected), "{text}");
@@ -221,9 +224,9 @@ mod tests {
         };
         let item = read(r#"{"id":{"S":"a"}}"#);
         let insert = record("INSERT", r#""NewImage":{"id":{"S":"a"}},"#);
-        assert_eq!(said(&insert), Ok(Record::Changed(item.clone())));
+        assert_eq!(said(&insert), Ok(ItemChange::Changed(item.clone())));
         let remove = record("REMOVE", r#""OldImage":{"id":{"S":"a"}},"#);
-        assert_eq!(said(&remove), Ok(Record::Removed(item)));
+        assert_eq!(said(&remove), Ok(ItemChange::Removed(item)));
     }
 
     #[test]
@@ -243,7 +246,7 @@ mod tests {
             r#"{"id":"a","Keys":{},"NewImage":{}}"#,
             r#"{"id":"a","Items":[]}"#,
         ] {
-            assert_eq!(said(text), Ok(Record::Item(read(text))), "{text}");
+            assert_eq!(said(text), Ok(ItemChange::Item(read(text))), "{text}");
         }
     }
 }

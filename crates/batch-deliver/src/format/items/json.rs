@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
 
 use super::Item;
 use crate::source::Flaw;
@@ -12,131 +15,130 @@ use crate::source::Flaw;
 /// Levels that are read. An item has 32 at most; DynamoDB JSON writes each of them as two.
 const MAX_LEVELS: usize = 80;
 
-/// Reads one JSON object from each line: numbers with all of their digits, and everything else as `serde_dynamo` does.
-#[derive(Default)]
-pub(crate) struct Json {
-    /// The buffer for texts with escapes, reused for each line.
-    tape: Vec<u8>,
-}
-
-/// Why a value could not be read, and at which byte.
-struct FlawAt {
-    flaw: Flaw,
-    byte: usize,
-}
-
-impl Json {
-    /// The object of a line, by its names.
-    pub(crate) fn item(&mut self, line: &[u8]) -> Result<Item, Flaw> {
-        if line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF") {
-            return Err(Flaw::new("this is UTF-16: save the file as UTF-8").at(line, 0));
+/// The attributes of a JSON object on a line: numbers with all of their digits, and everything else as `serde_dynamo` reads it.
+pub(crate) fn item_of_json(line: &[u8]) -> Result<Item, Flaw> {
+    if line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF") {
+        return Err(Flaw::new("this is UTF-16: save the file as UTF-8").at(line, 0));
+    }
+    let start = line.trim_ascii_start();
+    let what = match start.first() {
+        None | Some(b'{') => None,
+        Some(b'[') => {
+            Some("this is a JSON array, but each line must be an object: `jq -c '.[]' FILE` makes lines of it")
         }
-        self.read(line, object)
+        Some(b'"') => Some("this is a JSON string, but each line must be an object"),
+        Some(b'n' | b't' | b'f') => Some("this is a single JSON word, but each line must be an object"),
+        Some(b'-' | b'0'..=b'9') => Some("this is a number, but each line must be a JSON object"),
+        Some(_) => Some("this is not JSON, but each line must be a JSON object"),
+    };
+    if let Some(what) = what {
+        return Err(Flaw::new(what).at(line, line.len() - start.len()));
+    }
+    let reader = Reader { text: utf8(line)? };
+    reader.map(reader.whole()?, 1)
+}
+
+/// Any value of JSON.
+pub(crate) fn value_of_json(text: &[u8]) -> Result<AttributeValue, Flaw> {
+    let reader = Reader { text: utf8(text)? };
+    reader.value(reader.whole()?, 1)
+}
+
+fn utf8(line: &[u8]) -> Result<&str, Flaw> {
+    let text = std::str::from_utf8(line);
+    text.map_err(|error| Flaw::new("this is not JSON: invalid unicode code point").at(line, error.valid_up_to()))
+}
+
+/// Reads the values of a text. Their own texts are parts of it, so that numbers keep their digits and flaws have their places.
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// The only value of the text.
+    fn whole(&self) -> Result<&'a str, Flaw> {
+        let value = serde_json::from_str::<&RawValue>(self.text);
+        value.map(RawValue::get).map_err(|error| self.flaw(self.text, &error))
     }
 
-    /// Any value.
-    pub(crate) fn value(&mut self, text: &[u8]) -> Result<AttributeValue, Flaw> {
-        self.read(text, |json| {
-            let peek = json.peek()?;
-            let value = value(json, peek, 1)?;
-            json.finish()?;
-            Ok(value)
+    fn value(&self, json: &'a str, level: usize) -> Result<AttributeValue, Flaw> {
+        if level > MAX_LEVELS {
+            return Err(self.at(json, format!("there are more than {MAX_LEVELS} levels of nesting")));
+        }
+        let flaw = |error| self.flaw(json, &error);
+        Ok(match json.as_bytes().first() {
+            Some(b'{') => AttributeValue::M(self.map(json, level + 1)?),
+            Some(b'[') => {
+                let values: Vec<&RawValue> = serde_json::from_str(json).map_err(flaw)?;
+                let values = values.into_iter().map(|value| self.value(value.get(), level + 1));
+                AttributeValue::L(values.collect::<Result<_, Flaw>>()?)
+            }
+            Some(b'"') => AttributeValue::S(serde_json::from_str(json).map_err(flaw)?),
+            Some(b't') => AttributeValue::Bool(true),
+            Some(b'f') => AttributeValue::Bool(false),
+            Some(b'n') => AttributeValue::Null(true),
+            _ => AttributeValue::N(json.to_owned()),
         })
     }
 
-    fn read<T>(&mut self, text: &[u8], read: impl FnOnce(&mut Jiter<'_>) -> Result<T, FlawAt>) -> Result<T, Flaw> {
-        let mut json = Jiter::with_tape(text, std::mem::take(&mut self.tape));
-        let read = read(&mut json);
-        self.tape = json.into_tape();
-        read.map_err(|FlawAt { flaw, byte }| flaw.at(text, byte))
-    }
-}
-
-fn object(json: &mut Jiter<'_>) -> Result<Item, FlawAt> {
-    let peek = json.peek()?;
-    let what = match peek {
-        Peek::Object => None,
-        Peek::Array => {
-            Some("this is a JSON array, but each line must be an object: `jq -c '.[]' FILE` makes lines of it")
-        }
-        Peek::String => Some("this is a JSON string, but each line must be an object"),
-        Peek::Null | Peek::True | Peek::False => Some("this is a single JSON word, but each line must be an object"),
-        peek if peek.is_num() => Some("this is a number, but each line must be a JSON object"),
-        _ => Some("this is not JSON, but each line must be a JSON object"),
-    };
-    if let Some(what) = what {
-        let byte = json.current_index();
-        return Err(FlawAt {
-            flaw: Flaw::new(what),
-            byte,
-        });
-    }
-    let item = map(json, 1)?;
-    json.finish()?;
-    Ok(item)
-}
-
-fn value(json: &mut Jiter<'_>, peek: Peek, level: usize) -> Result<AttributeValue, FlawAt> {
-    if level > MAX_LEVELS {
-        let flaw = Flaw::new(format!("there are more than {MAX_LEVELS} levels of nesting"));
-        let byte = json.current_index();
-        return Err(FlawAt { flaw, byte });
-    }
-    Ok(match peek {
-        Peek::Object => AttributeValue::M(map(json, level + 1)?),
-        Peek::Array => {
-            let mut values = Vec::new();
-            let mut next = json.known_array()?;
-            while let Some(peek) = next {
-                values.push(value(json, peek, level + 1)?);
-                next = json.array_step()?;
-            }
-            AttributeValue::L(values)
-        }
-        Peek::String => AttributeValue::S(json.known_str()?.to_owned()),
-        Peek::True | Peek::False => AttributeValue::Bool(json.known_bool(peek)?),
-        Peek::Null => {
-            json.known_null()?;
-            AttributeValue::Null(true)
-        }
-        _ => AttributeValue::N(String::from_utf8_lossy(json.known_number_bytes(peek)?).into_owned()),
-    })
-}
-
-fn map(json: &mut Jiter<'_>, level: usize) -> Result<Item, FlawAt> {
-    let mut attributes = HashMap::new();
-    let mut next = json.known_object()?.map(str::to_owned);
-    while let Some(name) = next {
-        let byte = json.current_index();
-        let peek = json.peek()?;
-        let value = value(json, peek, level)?;
-        match attributes.entry(name) {
-            Entry::Vacant(vacant) => _ = vacant.insert(value),
-            Entry::Occupied(_) => {
-                let flaw = Flaw::new("the object has two attributes with this name");
-                return Err(FlawAt { flaw, byte });
+    fn map(&self, json: &'a str, level: usize) -> Result<Item, Flaw> {
+        let members = serde_json::Deserializer::from_str(json).deserialize_map(Members);
+        let members = members.map_err(|error| self.flaw(json, &error))?;
+        let mut attributes = HashMap::with_capacity(members.len());
+        for (name, value) in members {
+            match attributes.entry(name) {
+                Entry::Vacant(vacant) => _ = vacant.insert(self.value(value.get(), level)?),
+                Entry::Occupied(_) => {
+                    return Err(self.at(value.get(), "the object has two attributes with this name".to_owned()));
+                }
             }
         }
-        next = json.next_key()?.map(str::to_owned);
+        Ok(attributes)
     }
-    Ok(attributes)
-}
 
-impl From<JiterError> for FlawAt {
-    fn from(error: JiterError) -> Self {
-        use JsonErrorType::{EofWhileParsingList, EofWhileParsingObject, EofWhileParsingString, EofWhileParsingValue};
-        let flaw = match &error.error_type {
-            JiterErrorType::JsonError(
-                EofWhileParsingList | EofWhileParsingObject | EofWhileParsingString | EofWhileParsingValue,
-            ) => Flaw::new(
+    /// The flaw of a value.
+    fn at(&self, json: &str, words: String) -> Flaw {
+        Flaw::new(words).at(self.text.as_bytes(), self.bytes_before(json))
+    }
+
+    /// Why a value cannot be read.
+    fn flaw(&self, json: &str, error: &serde_json::Error) -> Flaw {
+        let lines = json.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let before = self.bytes_before(json) + lines.map(str::len).sum::<usize>();
+        let flaw = if error.classify() == Category::Eof {
+            Flaw::new(
                 "the object does not end on its line, but each line must be an object: `jq -c . FILE` makes lines of it",
-            ),
-            other => Flaw::new(format!("this is not JSON: {other}")),
+            )
+        } else {
+            let words = error.to_string();
+            let reason = words.split(" at line ").next().unwrap_or(&words);
+            Flaw::new(format!("this is not JSON: {reason}"))
         };
-        Self {
-            flaw,
-            byte: error.index,
+        flaw.at(self.text.as_bytes(), before + error.column().saturating_sub(1))
+    }
+
+    /// The bytes in front of a part of the text.
+    fn bytes_before(&self, part: &str) -> usize {
+        part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr())
+    }
+}
+
+/// The members of an object in their order, also those with the same name.
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = object.next_entry()? {
+            members.push(member);
         }
+        Ok(members)
     }
 }
 
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<Item, Flaw> {
-        Json::default().item(line.as_bytes())
+        item_of_json(line.as_bytes())
     }
 
     fn refusal(line: &str) -> String {
@@ -197,7 +199,7 @@ mod tests {
 
         #[test]
         fn nothing_that_is_read_panics(line in prop::collection::vec(any::<u8>(), 0..60)) {
-            let _ = Json::default().item(&line);
+            let _ = item_of_json(&line);
         }
     }
 
@@ -214,12 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn escapes_of_one_line_do_not_reach_the_next() {
-        let mut json = Json::default();
-        let first = json.item(br#"{"a\u00e9":"b\n"}"#).unwrap();
-        assert_eq!(first["aé"], AttributeValue::S("b\n".to_owned()));
-        let second = json.item(br#"{"a":"\t"}"#).unwrap();
-        assert_eq!(second["a"], AttributeValue::S("\t".to_owned()));
+    fn escapes_are_read_in_names_and_texts() {
+        let item = read(r#"{"a\u00e9":"b\n\ud83d\ude00"}"#).unwrap();
+        assert_eq!(item["aé"], AttributeValue::S("b\n😀".to_owned()));
+        let flaw = read(r#"{"é":["a","\ud800"]}"#).unwrap_err();
+        assert!(flaw.column.is_some_and(|column| (11..=19).contains(&column)), "{flaw}");
     }
 
     #[test]
@@ -238,7 +239,7 @@ mod tests {
         assert!(refusal(r#"{"a":1} {"b":2}"#).contains("trailing characters"));
         let nested = format!("{{\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(refusal(&nested).contains("more than 80 levels"));
-        let flaw = Json::default().item(b"{\"a\":\"\xFF\"}").unwrap_err();
+        let flaw = item_of_json(b"{\"a\":\"\xFF\"}").unwrap_err();
         assert_eq!(flaw.column, Some(7), "{flaw}");
     }
 }

@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::Item;
-use super::envelope::{Record, record};
-use super::json::Json;
+use super::envelope::{ItemChange, record};
+use super::json::item_of_json;
 use super::typed::{Shape, has_type, shape, typed_part, untyped};
 use super::write::{Purpose, Writes};
 use crate::format::container::Container;
 use crate::format::document::Members;
-use crate::format::one_per_line::{OnePerLine, Parse};
+use crate::format::line_records::{LineParser, LineRecords};
 use crate::source::{Flaw, Format, Records};
 
 /// How the types of values are written.
@@ -41,13 +41,12 @@ impl JsonItems {
         members: impl Fn(Container) -> Option<Members>,
     ) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let parse = ItemLine {
-            json: Json::default(),
             typing: self.typing,
             writes: self.writes.clone(),
         };
         let key = self.writes.key();
         let is_of_key = |name: &str| key.is_some_and(|key| key.has(name));
-        Ok(Box::new(OnePerLine::objects(
+        Ok(Box::new(LineRecords::objects(
             input,
             members,
             is_of_key,
@@ -72,7 +71,6 @@ impl Format<WriteRequest> for JsonItems {
 }
 
 struct ItemLine {
-    json: Json,
     typing: Typing,
     writes: Writes,
 }
@@ -104,19 +102,23 @@ impl ItemLine {
     }
 }
 
-impl Parse<WriteRequest> for ItemLine {
+impl LineParser<WriteRequest> for ItemLine {
     fn parse(&mut self, line: &[u8]) -> Result<WriteRequest, Flaw> {
-        let line = self.json.item(line)?;
+        let line = item_of_json(line)?;
         if self.typing == Typing::Plain {
             return self.writes.of(line);
         }
         match (record(line, self.writes.key())?, self.writes.purpose()) {
-            (Record::Changed(_) | Record::Removed(_), Purpose::Delete) => Err(Flaw::new(CHANGE)),
-            (Record::Put(_), Purpose::Delete) => Err(Flaw::new(PUT)),
-            (Record::Key(_), Purpose::Put) => Err(Flaw::new(KEY)),
-            (Record::Delete(_) | Record::Removed(_), Purpose::Update) => Err(Flaw::new(DELETION)),
-            (Record::Item(item) | Record::Put(item) | Record::Changed(item), _) => self.writes.of(self.item(item)?),
-            (Record::Key(key) | Record::Delete(key) | Record::Removed(key), _) => self.writes.of_key(self.item(key)?),
+            (ItemChange::Changed(_) | ItemChange::Removed(_), Purpose::Delete) => Err(Flaw::new(CHANGE)),
+            (ItemChange::Put(_), Purpose::Delete) => Err(Flaw::new(PUT)),
+            (ItemChange::Key(_), Purpose::Put) => Err(Flaw::new(KEY)),
+            (ItemChange::Delete(_) | ItemChange::Removed(_), Purpose::Update) => Err(Flaw::new(DELETION)),
+            (ItemChange::Item(item) | ItemChange::Put(item) | ItemChange::Changed(item), _) => {
+                self.writes.of(self.item(item)?)
+            }
+            (ItemChange::Key(key) | ItemChange::Delete(key) | ItemChange::Removed(key), _) => {
+                self.writes.of_key(self.item(key)?)
+            }
         }
     }
 }
@@ -141,7 +143,6 @@ mod tests {
 
     fn lines(typing: Typing) -> ItemLine {
         ItemLine {
-            json: Json::default(),
             typing,
             writes: Writes::puts(Some("year:N".parse().unwrap())),
         }

@@ -4,12 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, ScalarAttributeType, TableDescription};
-#[cfg(feature = "distributed")]
 use serde_json::Value;
 
-use super::Item;
-#[cfg(feature = "distributed")]
-use super::to_json;
+use super::{Item, to_json};
 use crate::source::Flaw;
 
 /// The attributes of a table's primary key: the partition key, and the sort key if there is one.
@@ -71,7 +68,6 @@ impl Key {
     }
 
     /// The key of an item as DynamoDB's JSON; `None` if the item has not all of its attributes.
-    #[cfg(feature = "distributed")]
     pub(crate) fn json_of(&self, item: &Item) -> Option<Value> {
         let attribute = |name: &String| Some((name.clone(), item.get(name)?.clone()));
         let key = self.attributes().map(|KeyAttribute { name, .. }| attribute(name));

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-pub(crate) use self::json::Json;
+pub(crate) use self::json::value_of_json;
 pub(crate) use self::json_lines::{JsonItems, Typing};
 pub(crate) use self::key::{Key, KeyType};
 pub(crate) use self::typed::comparable;

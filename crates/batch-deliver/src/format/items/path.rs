@@ -6,7 +6,7 @@ use crate::source::Flaw;
 const LONGEST: usize = 256;
 
 /// The flaw of the attribute with this name, or of what is inside of it: `address.zip: …`.
-pub(super) fn in_attribute(name: &str, flaw: Located) -> Located {
+pub(super) fn in_attribute(name: &str, flaw: LocatedFlaw) -> LocatedFlaw {
     // As the delivery shows them: a name with other characters is quoted, and its control characters are escaped.
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-:#/@$".contains(letter);
     let name = if !name.is_empty() && name.chars().all(is_plain) {
@@ -18,18 +18,18 @@ pub(super) fn in_attribute(name: &str, flaw: Located) -> Located {
 }
 
 /// The flaw of a member of a list: `phones[3]: …`.
-pub(super) fn in_list(index: usize, flaw: Located) -> Located {
+pub(super) fn in_list(index: usize, flaw: LocatedFlaw) -> LocatedFlaw {
     flaw.inside(&format!("[{index}]"))
 }
 
 /// A flaw with the path of its value.
 #[derive(Debug)]
-pub(super) struct Located {
+pub(super) struct LocatedFlaw {
     path: String,
     flaw: Flaw,
 }
 
-impl Located {
+impl LocatedFlaw {
     fn inside(mut self, outer: &str) -> Self {
         let separator = if self.path.is_empty() || self.path.starts_with('[') {
             ""
@@ -45,7 +45,7 @@ impl Located {
     }
 }
 
-impl From<Flaw> for Located {
+impl From<Flaw> for LocatedFlaw {
     fn from(flaw: Flaw) -> Self {
         Self {
             path: String::new(),
@@ -54,8 +54,8 @@ impl From<Flaw> for Located {
     }
 }
 
-impl From<Located> for Flaw {
-    fn from(Located { path, flaw }: Located) -> Self {
+impl From<LocatedFlaw> for Flaw {
+    fn from(LocatedFlaw { path, flaw }: LocatedFlaw) -> Self {
         if path.is_empty() {
             return flaw;
         }
@@ -70,7 +70,7 @@ impl From<Located> for Flaw {
 mod tests {
     use super::*;
 
-    fn shown(located: Located) -> String {
+    fn shown(located: LocatedFlaw) -> String {
         Flaw::from(located).to_string()
     }
 

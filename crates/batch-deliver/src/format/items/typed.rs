@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::Item;
-use super::path::{Located, in_attribute, in_list};
+use super::path::{LocatedFlaw, in_attribute, in_list};
 use crate::format::dynamo_json::{TYPES, type_of};
 use crate::source::Flaw;
 
@@ -78,9 +78,9 @@ pub(crate) fn of_cell(value: AttributeValue) -> Result<AttributeValue, Flaw> {
 /// Attributes that are written with their types.
 ///
 /// Of several flaws, returns that of the first name: an item has no order, and a line must have the same flaw each time.
-fn attributes(item: Item) -> Result<Item, Located> {
+fn attributes(item: Item) -> Result<Item, LocatedFlaw> {
     let mut attributes = Item::with_capacity(item.len());
-    let mut first: Option<(String, Located)> = None;
+    let mut first: Option<(String, LocatedFlaw)> = None;
     for (name, value) in item {
         match typed(value) {
             Ok(value) => {
@@ -93,7 +93,7 @@ fn attributes(item: Item) -> Result<Item, Located> {
     first.map_or(Ok(attributes), |(name, flaw)| Err(in_attribute(&name, flaw)))
 }
 
-fn typed(value: AttributeValue) -> Result<AttributeValue, Located> {
+fn typed(value: AttributeValue) -> Result<AttributeValue, LocatedFlaw> {
     let AttributeValue::M(map) = value else {
         return Err(Flaw::new("a value has no type: DynamoDB JSON has {\"N\":\"1\"} where JSON has 1").into());
     };
@@ -139,8 +139,8 @@ fn written(kind: &str) -> &'static str {
 /// Reads each value of a list.
 fn each<T>(
     values: Vec<AttributeValue>,
-    read: impl Fn(AttributeValue) -> Result<T, Located>,
-) -> Result<Vec<T>, Located> {
+    read: impl Fn(AttributeValue) -> Result<T, LocatedFlaw>,
+) -> Result<Vec<T>, LocatedFlaw> {
     let values = values.into_iter().enumerate();
     values
         .map(|(index, value)| read(value).map_err(|flaw| in_list(index, flaw)))
@@ -148,7 +148,7 @@ fn each<T>(
 }
 
 /// A member of a set.
-fn member(value: AttributeValue) -> Result<String, Located> {
+fn member(value: AttributeValue) -> Result<String, LocatedFlaw> {
     match value {
         AttributeValue::S(text) => Ok(text),
         _ => Err(Flaw::new("the members of a set are strings in DynamoDB JSON, also numbers and binary values").into()),
@@ -171,13 +171,13 @@ pub(crate) fn typed_part(item: &Item) -> Option<Flaw> {
 const MIXED: &str = "this value is written as in DynamoDB JSON, but the item is plain JSON: --format json stores it as the map that it \
                      is; otherwise write all values of the item with their types, or none";
 
-fn first_typed(item: &Item) -> Option<Located> {
+fn first_typed(item: &Item) -> Option<LocatedFlaw> {
     let parts = item.iter().filter_map(|(name, value)| Some((name, typed_in(value)?)));
     let (name, part) = parts.min_by_key(|(name, _)| *name)?;
     Some(in_attribute(name, part))
 }
 
-fn typed_in(value: &AttributeValue) -> Option<Located> {
+fn typed_in(value: &AttributeValue) -> Option<LocatedFlaw> {
     match value {
         AttributeValue::M(_) if is_typed(value) => Some(Flaw::new(MIXED).into()),
         AttributeValue::M(map) => first_typed(map),
@@ -279,10 +279,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::items::json::Json;
+    use crate::format::items::json::item_of_json;
 
     fn read(text: &str) -> Item {
-        Json::default().item(text.as_bytes()).unwrap()
+        item_of_json(text.as_bytes()).unwrap()
     }
 
     fn values() -> impl Strategy<Value = AttributeValue> {

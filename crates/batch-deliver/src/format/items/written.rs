@@ -119,7 +119,7 @@ mod tests {
     use aws_sdk_dynamodb::primitives::Blob;
 
     use super::*;
-    use crate::format::items::json::Json;
+    use crate::format::items::json::item_of_json;
 
     fn line(item: &Item, format: ItemFormat) -> (String, bool) {
         let mut lines = Vec::new();
@@ -146,7 +146,7 @@ mod tests {
         assert!(
             written.starts_with("{\"a\":\"ü\\n\\u0001\",\"l\":[false,{\"a\\\"b\":null}],\"z\":12345678901234567890.")
         );
-        assert_eq!(Json::default().item(written.trim_end().as_bytes()).unwrap(), item);
+        assert_eq!(item_of_json(written.trim_end().as_bytes()).unwrap(), item);
     }
 
     #[test]

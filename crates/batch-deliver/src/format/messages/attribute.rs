@@ -23,7 +23,7 @@ pub(super) enum Value {
 /// An attribute with an explicit type, also in the words of SQS and SNS.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Typed {
+struct TypedValue {
     #[serde(alias = "DataType")]
     r#type: String,
     #[serde(alias = "StringValue", alias = "BinaryValue")]
@@ -41,7 +41,7 @@ impl Attribute {
             Some(b'"') => ("String".to_owned(), text(value)?),
             Some(b'-' | b'0'..=b'9') => ("Number".to_owned(), value.get().to_owned()),
             _ => {
-                let typed: Typed = serde_json::from_str(value.get()).map_err(|_| Flaw::new(ADVICE))?;
+                let typed: TypedValue = serde_json::from_str(value.get()).map_err(|_| Flaw::new(ADVICE))?;
                 (typed.r#type, typed.value)
             }
         };

@@ -46,18 +46,18 @@ impl Groups {
 }
 
 /// Messages of a queue, with their groups.
-pub(crate) struct InGroups<F> {
+pub(crate) struct GroupedMessages<F> {
     pub(crate) messages: F,
     pub(crate) groups: Groups,
 }
 
-impl<F: Format<SendMessageBatchRequestEntry>> Format<SendMessageBatchRequestEntry> for InGroups<F> {
+impl<F: Format<SendMessageBatchRequestEntry>> Format<SendMessageBatchRequestEntry> for GroupedMessages<F> {
     fn open(
         &self,
         input: Box<dyn Read + Send>,
         name: &str,
     ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
-        Ok(Box::new(Completed {
+        Ok(Box::new(GroupedRecords {
             messages: self.messages.open(input, name)?,
             groups: self.groups.clone(),
         }))
@@ -68,7 +68,7 @@ impl<F: Format<SendMessageBatchRequestEntry>> Format<SendMessageBatchRequestEntr
         part: Box<dyn Read + Send>,
         name: &str,
     ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
-        Ok(Box::new(Completed {
+        Ok(Box::new(GroupedRecords {
             messages: self.messages.open_part(part, name)?,
             groups: self.groups.clone(),
         }))
@@ -79,12 +79,12 @@ impl<F: Format<SendMessageBatchRequestEntry>> Format<SendMessageBatchRequestEntr
     }
 }
 
-struct Completed {
+struct GroupedRecords {
     messages: Box<dyn Records<SendMessageBatchRequestEntry>>,
     groups: Groups,
 }
 
-impl Records<SendMessageBatchRequestEntry> for Completed {
+impl Records<SendMessageBatchRequestEntry> for GroupedRecords {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<SendMessageBatchRequestEntry>>> {
         let Some(mut reading) = self.messages.next(is_wanted)? else {
             return Ok(None);

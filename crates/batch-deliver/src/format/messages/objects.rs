@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::attribute::{unreadable, utf8};
 use super::inventory::{cells, row};
 use super::listed::of_program;
-use crate::format::one_per_line::Parse;
+use crate::format::line_records::LineParser;
 use crate::format::text::{LISTING, is_listing, is_object};
 use crate::source::{Flaw, from_url};
 
@@ -76,7 +76,7 @@ impl Keys {
     }
 }
 
-impl Parse<ObjectIdentifier> for Keys {
+impl LineParser<ObjectIdentifier> for Keys {
     fn parse(&mut self, line: &[u8]) -> Result<ObjectIdentifier, Flaw> {
         let (key, version_id) = if self.is_json {
             let read = serde_json::from_slice(line);

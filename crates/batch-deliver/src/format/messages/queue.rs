@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::attribute::{Attribute, Value, attributes, shortened, text, unreadable, utf8};
 use crate::format::container::Container;
 use crate::format::dumps::{EVENT, dump, is_event_of_messages};
-use crate::format::one_per_line::{OnePerLine, Parse};
+use crate::format::line_records::{LineParser, LineRecords};
 use crate::format::text::{lines_of_text, refusal};
 use crate::source::{Flaw, Format, Records};
 
@@ -26,7 +26,7 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
             let members = |container: Container| container.members(None).filter(|_| container == Container::Messages);
-            Box::new(OnePerLine::objects(
+            Box::new(LineRecords::objects(
                 input,
                 members,
                 |_| false,
@@ -34,7 +34,7 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
                 self.keeps_text,
             )?)
         } else {
-            Box::new(OnePerLine::new(lines_of_text(input)?, Text, self.keeps_text))
+            Box::new(LineRecords::new(lines_of_text(input)?, BodyLine, self.keeps_text))
         })
     }
 
@@ -45,7 +45,7 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
         _: &str,
     ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
         Ok(if self.is_json {
-            Box::new(OnePerLine::objects(
+            Box::new(LineRecords::objects(
                 part,
                 |_| None,
                 |_| false,
@@ -53,7 +53,7 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
                 self.keeps_text,
             )?)
         } else {
-            Box::new(OnePerLine::new(part, Text, self.keeps_text))
+            Box::new(LineRecords::new(part, BodyLine, self.keeps_text))
         })
     }
 
@@ -63,9 +63,9 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
 }
 
 /// The line is the body.
-struct Text;
+struct BodyLine;
 
-impl Parse<SendMessageBatchRequestEntry> for Text {
+impl LineParser<SendMessageBatchRequestEntry> for BodyLine {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
         built(SendMessageBatchRequestEntry::builder().message_body(utf8(line)?))
     }
@@ -76,7 +76,7 @@ struct JsonMessage;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields<'a> {
+struct MessageFields<'a> {
     #[serde(borrow)]
     body: &'a RawValue,
     #[serde(default, borrow)]
@@ -89,13 +89,13 @@ struct Fields<'a> {
 /// A message as `ReceiveMessage` returns it, or as `SendMessageBatch` takes it. What belongs to its time in a queue is left out.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Enveloped<'a> {
+struct MessageEnvelope<'a> {
     #[serde(borrow, alias = "MessageBody")]
     body: &'a RawValue,
     #[serde(default, borrow)]
     message_attributes: Option<BTreeMap<String, &'a RawValue>>,
     #[serde(default)]
-    attributes: OfQueue,
+    attributes: QueueAttributes,
     message_group_id: Option<String>,
     message_deduplication_id: Option<String>,
     delay_seconds: Option<i32>,
@@ -104,13 +104,13 @@ struct Enveloped<'a> {
 /// The attributes that a queue gives to a message.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "PascalCase")]
-struct OfQueue {
+struct QueueAttributes {
     message_group_id: Option<String>,
     message_deduplication_id: Option<String>,
 }
 
-impl<'a> From<Enveloped<'a>> for Fields<'a> {
-    fn from(message: Enveloped<'a>) -> Self {
+impl<'a> From<MessageEnvelope<'a>> for MessageFields<'a> {
+    fn from(message: MessageEnvelope<'a>) -> Self {
         let of_queue = message.attributes;
         Self {
             body: message.body,
@@ -122,12 +122,12 @@ impl<'a> From<Enveloped<'a>> for Fields<'a> {
     }
 }
 
-impl Parse<SendMessageBatchRequestEntry> for JsonMessage {
+impl LineParser<SendMessageBatchRequestEntry> for JsonMessage {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        let fields = serde_json::from_slice::<Fields<'_>>(line).or_else(|error| {
-            let received = serde_json::from_slice::<Enveloped<'_>>(line);
+        let fields = serde_json::from_slice::<MessageFields<'_>>(line).or_else(|error| {
+            let received = serde_json::from_slice::<MessageEnvelope<'_>>(line);
             received
-                .map(Fields::from)
+                .map(MessageFields::from)
                 .map_err(|_| match serde_json::from_slice(line) {
                     Ok(members) => at_fault(&members),
                     Err(_) => unreadable(&error, line, DATA, SYNTAX),
@@ -203,9 +203,9 @@ fn is_good(is_enveloped: bool, name: &str, value: &RawValue) -> bool {
     let body = if is_enveloped { "Body" } else { "body" };
     let message = format!("{{\"{body}\":\"\",{}:{}}}", serde_json::Value::from(name), value.get());
     if is_enveloped {
-        serde_json::from_str::<Enveloped<'_>>(&message).is_ok()
+        serde_json::from_str::<MessageEnvelope<'_>>(&message).is_ok()
     } else {
-        serde_json::from_str::<Fields<'_>>(&message).is_ok()
+        serde_json::from_str::<MessageFields<'_>>(&message).is_ok()
     }
 }
 
@@ -241,9 +241,9 @@ mod tests {
 
     #[test]
     fn a_line_of_text_is_the_body() {
-        let message = Text.parse("größe {\"a\":1}".as_bytes()).unwrap();
+        let message = BodyLine.parse("größe {\"a\":1}".as_bytes()).unwrap();
         assert_eq!(message.message_body(), "größe {\"a\":1}");
-        assert_eq!(Text.parse(b"ab\xFFc").unwrap_err().column, Some(3));
+        assert_eq!(BodyLine.parse(b"ab\xFFc").unwrap_err().column, Some(3));
     }
 
     #[test]

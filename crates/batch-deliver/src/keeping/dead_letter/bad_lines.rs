@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::files::{FileKind, LetterFiles};
 use super::letter::{Letter, LettersWritten};
-use crate::keeping::group_sync::Unsynced;
+use crate::keeping::group_sync::UnsyncedWrite;
 use crate::outcome::Failure;
 use crate::output::FileIdentity;
 
@@ -41,7 +41,7 @@ impl BadLineFiles {
         })
     }
 
-    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<Unsynced> {
+    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<UnsyncedWrite> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let content = FileKind::of(letter);
         let index = loop {

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::letter::{Letter, LettersWritten};
 use super::unit::{WITHIN, cause_of, remove_unfinished};
-use crate::keeping::appended::Appended;
-use crate::keeping::fed_back::FedBack;
-use crate::keeping::group_sync::{GroupSync, Unsynced};
+use crate::keeping::append_file::AppendFile;
+use crate::keeping::feedback::Feedback;
+use crate::keeping::group_sync::{GroupSync, UnsyncedWrite};
 use crate::outcome::Failure;
 use crate::output::FileIdentity;
 
@@ -21,9 +21,9 @@ const CAUSES: &str = ".causes.jsonl";
 #[derive(Debug)]
 pub(crate) struct LetterFiles {
     path: PathBuf,
-    store: Arc<Store>,
+    store: Arc<LetterStore>,
     sync: Arc<GroupSync>,
-    fed_back: Option<FedBack>,
+    fed_back: Option<Feedback>,
 }
 
 /// What stands in a file, as far as it decides what can be added.
@@ -45,9 +45,9 @@ impl FileKind {
 }
 
 #[derive(Debug)]
-struct Files {
-    entries: Appended,
-    causes: Appended,
+struct FilePair {
+    entries: AppendFile,
+    causes: AppendFile,
     written: u64,
     /// The error after which nothing is written.
     error: Option<io::Error>,
@@ -55,7 +55,7 @@ struct Files {
 
 /// What waits to be stored with others.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingLetter {
     header: Option<Vec<u8>>,
     text: Option<Vec<u8>>,
     cause: Map<String, Value>,
@@ -63,9 +63,9 @@ struct Waiting {
 
 /// The letters of a run, and the files in which they are stored.
 #[derive(Debug)]
-struct Store {
-    waiting: Mutex<Vec<Waiting>>,
-    files: Mutex<Files>,
+struct LetterStore {
+    waiting: Mutex<Vec<WaitingLetter>>,
+    files: Mutex<FilePair>,
 }
 
 impl LetterFiles {
@@ -82,16 +82,16 @@ impl LetterFiles {
             }
         };
         let open = |path: &Path| {
-            let opened = Appended::open(path).and_then(Appended::for_its_owner_alone);
+            let opened = AppendFile::open(path).and_then(AppendFile::for_its_owner_alone);
             opened.map_err(|error| refused(path, error))
         };
         let (mut entries, mut causes) = (open(path)?, open(&causes)?);
         remove_unfinished(&mut entries, &mut causes)
             .and_then(|()| entries.end_line())
             .map_err(|error| refused(path, error))?;
-        let store = Arc::new(Store {
+        let store = Arc::new(LetterStore {
             waiting: Mutex::default(),
-            files: Mutex::new(Files {
+            files: Mutex::new(FilePair {
                 entries,
                 causes,
                 written: 0,
@@ -109,7 +109,7 @@ impl LetterFiles {
 
     /// The same, which stops when its letters come back by these pipes.
     pub(super) fn recognizing(self, pipes: &[FileIdentity]) -> Self {
-        let fed_back = FedBack::new(self.store.files().entries.opened(), pipes);
+        let fed_back = Feedback::new(self.store.files().entries.opened(), pipes);
         Self { fed_back, ..self }
     }
 
@@ -136,7 +136,7 @@ impl LetterFiles {
     }
 
     /// Takes an entry, which is stored when it is synced. After the first error nothing more is written.
-    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<Unsynced> {
+    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<UnsyncedWrite> {
         if let Some(error) = self.sync.error() {
             return Err(error.kind().into());
         }
@@ -147,7 +147,7 @@ impl LetterFiles {
             self.store.files().error.get_or_insert(error);
             return Err(kind.into());
         }
-        self.store.waiting().push(Waiting {
+        self.store.waiting().push(WaitingLetter {
             header: letter.header.map(<[u8]>::to_vec),
             text: letter.text.map(<[u8]>::to_vec),
             cause: letter.cause.clone(),
@@ -179,12 +179,12 @@ pub(in crate::keeping) fn causes_of(path: &Path) -> PathBuf {
     causes.into()
 }
 
-impl Store {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+impl LetterStore {
+    fn waiting(&self) -> MutexGuard<'_, Vec<WaitingLetter>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn files(&self) -> MutexGuard<'_, Files> {
+    fn files(&self) -> MutexGuard<'_, FilePair> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -215,8 +215,8 @@ impl Store {
     }
 }
 
-impl Files {
-    fn store(&mut self, group: &[Waiting]) -> io::Result<()> {
+impl FilePair {
+    fn store(&mut self, group: &[WaitingLetter]) -> io::Result<()> {
         let (mut causes, mut letters) = (Vec::new(), Vec::new());
         for letter in group {
             let begin = letters.len();
@@ -259,10 +259,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sink::Undelivered;
+    use crate::sink::UndeliveredEntry;
 
     fn letter(text: &[u8]) -> Letter<'_> {
-        let mut undelivered = Undelivered::unattempted(0);
+        let mut undelivered = UndeliveredEntry::unattempted(0);
         (undelivered.attempts, undelivered.may_have_been_delivered) = (2, true);
         Letter::of_entry(text, ("a.jsonl", 7), &undelivered)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::sink::Undelivered;
+use crate::sink::UndeliveredEntry;
 use crate::source::Flaw;
 
 /// An undelivered entry, or a line that could not be read.
@@ -17,7 +17,7 @@ pub(crate) struct Letter<'a> {
 
 impl<'a> Letter<'a> {
     /// An entry that was not delivered. Its text becomes a line.
-    pub(crate) fn of_entry(text: &'a [u8], (file, line): (&str, u64), undelivered: &Undelivered) -> Self {
+    pub(crate) fn of_entry(text: &'a [u8], (file, line): (&str, u64), undelivered: &UndeliveredEntry) -> Self {
         let cause = json!({
             "cause": undelivered.words(),
             "code": undelivered.code(),

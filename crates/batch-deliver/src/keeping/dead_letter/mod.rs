@@ -4,7 +4,6 @@
 mod bad_lines;
 mod files;
 mod letter;
-#[cfg(feature = "s3")]
 mod objects;
 mod unit;
 
@@ -16,10 +15,9 @@ use self::bad_lines::BadLineFiles;
 use self::files::LetterFiles;
 pub(super) use self::files::causes_of;
 pub(crate) use self::letter::{Letter, LettersWritten};
-#[cfg(feature = "s3")]
 use self::objects::LetterObjects;
-use super::appended::Appended;
-use super::group_sync::Unsynced;
+use super::append_file::AppendFile;
+use super::group_sync::UnsyncedWrite;
 use super::location::{Location, check_is_file};
 use crate::connection::Connection;
 use crate::outcome::Failure;
@@ -31,7 +29,6 @@ pub(crate) enum DeadLetter {
         entries: LetterFiles,
         bad_lines: BadLineFiles,
     },
-    #[cfg(feature = "s3")]
     Objects {
         entries: LetterObjects,
         bad_lines: LetterObjects,
@@ -39,18 +36,13 @@ pub(crate) enum DeadLetter {
 }
 
 /// A letter that was handed over, but may not be stored yet.
-pub(crate) enum HandedOver {
-    Written(Unsynced),
-    #[cfg(feature = "s3")]
-    Waiting(objects::Storing),
+pub(crate) enum LetterReceipt {
+    Written(UnsyncedWrite),
+    Waiting(objects::PieceReceipt),
 }
 
 impl DeadLetter {
     /// Opens the place of the dead letters. Earlier ones stay. If they come back by one of these pipes, it is an error of a later write.
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
     pub(crate) async fn open(
         location: &Location,
         connection: &Connection,
@@ -65,7 +57,6 @@ impl DeadLetter {
                     bad_lines: BadLineFiles::open(path, pipes)?,
                 })
             }
-            #[cfg(feature = "s3")]
             Location::Object { bucket, key } => {
                 let client = connection.bucket(bucket).await?;
                 let folder = key.trim_end_matches('/');
@@ -79,11 +70,6 @@ impl DeadLetter {
                     entries: LetterObjects::open(client, bucket, key),
                 })
             }
-            #[cfg(not(feature = "s3"))]
-            Location::Object { .. } => {
-                let _ = connection;
-                Err(location.without_s3())
-            }
         }
     }
 
@@ -91,34 +77,23 @@ impl DeadLetter {
     pub(crate) fn has_earlier_letters(&self) -> bool {
         match self {
             Self::Files { entries, .. } => entries.has_earlier_letters(),
-            #[cfg(feature = "s3")]
             Self::Objects { .. } => false,
         }
     }
 
     /// Writes an undelivered entry. After the first error nothing more is written.
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
-    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
+    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<LetterReceipt> {
         match self {
-            Self::Files { entries, .. } => entries.write(letter).map(HandedOver::Written),
-            #[cfg(feature = "s3")]
-            Self::Objects { entries, .. } => Ok(HandedOver::Waiting(entries.write(letter).await)),
+            Self::Files { entries, .. } => entries.write(letter).map(LetterReceipt::Written),
+            Self::Objects { entries, .. } => Ok(LetterReceipt::Waiting(entries.write(letter).await)),
         }
     }
 
     /// Writes a line that could not be read. After the first error nothing more is written.
-    #[cfg_attr(
-        not(feature = "s3"),
-        expect(clippy::unused_async, reason = "with the feature it waits")
-    )]
-    pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<HandedOver> {
+    pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<LetterReceipt> {
         match self {
-            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(HandedOver::Written),
-            #[cfg(feature = "s3")]
-            Self::Objects { bad_lines, .. } => Ok(HandedOver::Waiting(bad_lines.write(letter).await)),
+            Self::Files { bad_lines, .. } => bad_lines.write(letter).map(LetterReceipt::Written),
+            Self::Objects { bad_lines, .. } => Ok(LetterReceipt::Waiting(bad_lines.write(letter).await)),
         }
     }
 
@@ -126,18 +101,16 @@ impl DeadLetter {
     pub(crate) fn close(&self) -> (LettersWritten, LettersWritten) {
         match self {
             Self::Files { entries, bad_lines } => (entries.close(), bad_lines.close()),
-            #[cfg(feature = "s3")]
             Self::Objects { entries, bad_lines } => (entries.close(), bad_lines.close()),
         }
     }
 }
 
-impl HandedOver {
+impl LetterReceipt {
     /// Returns when the letter is stored.
     pub(crate) async fn stored(self) -> io::Result<()> {
         match self {
             Self::Written(unsynced) => unsynced.synced().await,
-            #[cfg(feature = "s3")]
             Self::Waiting(storing) => storing.stored().await,
         }
     }
@@ -150,7 +123,7 @@ pub(super) fn check_is_whole(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let whole =
-        Appended::read_only(path).and_then(|letters| unit::whole_letters(&letters, &Appended::read_only(&causes)?));
+        AppendFile::read_only(path).and_then(|letters| unit::whole_letters(&letters, &AppendFile::read_only(&causes)?));
     match whole {
         Ok(Some(bytes)) => {
             let path = path.display();

@@ -27,12 +27,12 @@ const WAITING: usize = 16;
 /// Objects of letters, which one pattern matches, and objects of their causes below `causes/`.
 #[derive(Debug)]
 pub(crate) struct LetterObjects {
-    sender: mpsc::Sender<Waiting>,
+    sender: mpsc::Sender<WaitingLetter>,
     written: Arc<Mutex<LettersWritten>>,
 }
 
 /// A letter that waits for its piece to be put.
-struct Waiting {
+struct WaitingLetter {
     header: Option<Vec<u8>>,
     text: Option<Vec<u8>>,
     cause: String,
@@ -40,9 +40,9 @@ struct Waiting {
 }
 
 /// A letter whose piece is being put.
-pub(crate) struct Storing(oneshot::Receiver<()>);
+pub(crate) struct PieceReceipt(oneshot::Receiver<()>);
 
-impl Storing {
+impl PieceReceipt {
     /// Returns when the letter's piece is put.
     pub(super) async fn stored(self) -> io::Result<()> {
         let not_put = |_| io::Error::other("the dead letters cannot be written");
@@ -80,9 +80,9 @@ impl LetterObjects {
     }
 
     /// Hands a letter over for the next piece. Waits if many are waiting.
-    pub(super) async fn write(&self, letter: &Letter<'_>) -> Storing {
+    pub(super) async fn write(&self, letter: &Letter<'_>) -> PieceReceipt {
         let (kept, is_kept) = oneshot::channel();
-        let waiting = Waiting {
+        let waiting = WaitingLetter {
             header: letter.header.map(<[u8]>::to_vec),
             text: letter.text.map(<[u8]>::to_vec),
             cause: Value::Object(letter.cause.clone()).to_string(),
@@ -90,7 +90,7 @@ impl LetterObjects {
         };
         // The receiver is gone after an earlier error.
         let _ = self.sender.send(waiting).await;
-        Storing(is_kept)
+        PieceReceipt(is_kept)
     }
 
     pub(super) fn close(&self) -> LettersWritten {
@@ -110,7 +110,7 @@ struct LetterParts {
 
 impl LetterParts {
     /// Puts letters until the channel is closed. After an error, letters are dropped, which reports the error to their senders.
-    async fn put_all(mut self, mut receiver: mpsc::Receiver<Waiting>) {
+    async fn put_all(mut self, mut receiver: mpsc::Receiver<WaitingLetter>) {
         let mut first = receiver.recv().await;
         while let Some(letter) = first {
             let (piece, next) = piece(letter, &mut receiver).await;
@@ -135,7 +135,7 @@ impl LetterParts {
     }
 
     /// Puts the causes first, because causes without their letters do no harm.
-    async fn put(&mut self, piece: &[Waiting]) -> Result<(), String> {
+    async fn put(&mut self, piece: &[WaitingLetter]) -> Result<(), String> {
         self.put += 1;
         let header = piece.iter().find_map(|letter| letter.header.as_ref());
         let texts = header
@@ -173,9 +173,12 @@ fn lines<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
 
 /// Collects letters below the same header for a short time, up to the size of a piece. Also returns the first one of the next piece
 /// if its header is another one.
-async fn piece(first: Waiting, receiver: &mut mpsc::Receiver<Waiting>) -> (Vec<Waiting>, Option<Waiting>) {
+async fn piece(
+    first: WaitingLetter,
+    receiver: &mut mpsc::Receiver<WaitingLetter>,
+) -> (Vec<WaitingLetter>, Option<WaitingLetter>) {
     let until = Instant::now() + LINGER;
-    let size = |letter: &Waiting| letter.text.as_ref().map_or(0, Vec::len) + letter.cause.len();
+    let size = |letter: &WaitingLetter| letter.text.as_ref().map_or(0, Vec::len) + letter.cause.len();
     let mut bytes = size(&first);
     let mut piece = vec![first];
     while bytes < LARGE

@@ -9,14 +9,14 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Deserializer, Map, Value};
 
-use crate::keeping::appended::Appended;
+use crate::keeping::append_file::AppendFile;
 
 /// What stands between two causes of a group. What stands behind a group has no blank.
 pub(super) const WITHIN: &[u8] = b" \n";
 
 /// Where a letter is in its file, and what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Unit {
+struct LetterExtent {
     /// Bytes before it.
     at: u64,
     bytes: u64,
@@ -26,7 +26,7 @@ struct Unit {
 /// The cause of a letter, as a line without its end. A letter without a text is nowhere.
 pub(super) fn cause_of(mut cause: Map<String, Value>, letter: Option<&[u8]>, at: u64) -> serde_json::Result<Vec<u8>> {
     if let Some(letter) = letter {
-        let unit = Unit {
+        let unit = LetterExtent {
             at,
             bytes: letter.len() as u64,
             crc32: crc32fast::hash(letter),
@@ -38,12 +38,12 @@ pub(super) fn cause_of(mut cause: Map<String, Value>, letter: Option<&[u8]>, at:
     serde_json::to_vec(&cause)
 }
 
-impl Unit {
+impl LetterExtent {
     fn end(&self) -> u64 {
         self.at.saturating_add(self.bytes)
     }
 
-    fn is_in(&self, letters: &Appended) -> io::Result<bool> {
+    fn is_in(&self, letters: &AppendFile) -> io::Result<bool> {
         if self.end() > letters.length() {
             return Ok(false);
         }
@@ -53,7 +53,7 @@ impl Unit {
 
 /// What is left of a group that may not be whole.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Unfinished {
+struct UnfinishedGroup {
     /// Bytes of whole groups of causes, and of those of the last group whose letters are whole.
     causes: u64,
     /// Bytes of letters, if there are some behind them that are not whole.
@@ -61,7 +61,7 @@ struct Unfinished {
 }
 
 /// What stands in files of letters and causes, if their last group may not be whole.
-fn unfinished(letters: &Appended, causes: &Appended) -> io::Result<Option<Unfinished>> {
+fn unfinished(letters: &AppendFile, causes: &AppendFile) -> io::Result<Option<UnfinishedGroup>> {
     let whole = causes.length_of_lines(|line| line.ends_with(b"\n") && !line.ends_with(WITHIN))?;
     if whole == causes.length() {
         return Ok(None);
@@ -71,11 +71,11 @@ fn unfinished(letters: &Appended, causes: &Appended) -> io::Result<Option<Unfini
     let mut found_causes = Deserializer::from_slice(&group).into_iter::<Map<String, Value>>();
     let mut units = Vec::new();
     while let Some(Ok(cause)) = found_causes.next() {
-        let unit: Option<Unit> = serde_json::from_value(Value::Object(cause)).ok();
+        let unit: Option<LetterExtent> = serde_json::from_value(Value::Object(cause)).ok();
         units.push((whole + found_causes.byte_offset() as u64, unit));
     }
     let end = units.iter().filter_map(|(_, unit)| Some(unit.as_ref()?.end())).max();
-    let mut found = Unfinished {
+    let mut found = UnfinishedGroup {
         causes: whole,
         letters: None,
     };
@@ -94,7 +94,7 @@ fn unfinished(letters: &Appended, causes: &Appended) -> io::Result<Option<Unfini
 }
 
 /// Removes what a run that was killed, or a loss of power, has left of letters and of their causes. The input still has them.
-pub(super) fn remove_unfinished(letters: &mut Appended, causes: &mut Appended) -> io::Result<()> {
+pub(super) fn remove_unfinished(letters: &mut AppendFile, causes: &mut AppendFile) -> io::Result<()> {
     let Some(found) = unfinished(letters, causes)? else {
         return Ok(());
     };
@@ -106,7 +106,7 @@ pub(super) fn remove_unfinished(letters: &mut Appended, causes: &mut Appended) -
 }
 
 /// The bytes of whole letters in a file of which the last one is not whole.
-pub(super) fn whole_letters(letters: &Appended, causes: &Appended) -> io::Result<Option<u64>> {
+pub(super) fn whole_letters(letters: &AppendFile, causes: &AppendFile) -> io::Result<Option<u64>> {
     Ok(unfinished(letters, causes)?.and_then(|found| found.letters))
 }
 
@@ -120,8 +120,8 @@ mod tests {
 
     use super::*;
 
-    fn opened(folder: &Path) -> (Appended, Appended) {
-        let open = |name: &str| Appended::open(&folder.join(name)).unwrap();
+    fn opened(folder: &Path) -> (AppendFile, AppendFile) {
+        let open = |name: &str| AppendFile::open(&folder.join(name)).unwrap();
         (open("letters"), open("causes"))
     }
 
@@ -134,22 +134,22 @@ mod tests {
 
     /// What is left of what was written behind what was synced.
     #[derive(Debug, Clone, Copy)]
-    enum Left {
+    enum Remainder {
         All,
         /// So many hundredths, and nothing or zeros behind them.
         Part(usize),
         Zeros(usize),
     }
 
-    fn left() -> impl Strategy<Value = Left> {
+    fn left() -> impl Strategy<Value = Remainder> {
         prop_oneof![
-            Just(Left::All),
-            (0_usize..100).prop_map(Left::Part),
-            (0_usize..100).prop_map(Left::Zeros)
+            Just(Remainder::All),
+            (0_usize..100).prop_map(Remainder::Part),
+            (0_usize..100).prop_map(Remainder::Zeros)
         ]
     }
 
-    impl Left {
+    impl Remainder {
         fn of(self, written: &[u8]) -> Vec<u8> {
             match self {
                 Self::All => written.to_vec(),

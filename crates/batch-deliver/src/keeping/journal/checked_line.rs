@@ -29,7 +29,7 @@ pub(super) fn checked(line: &str) -> Option<&str> {
 
 /// Why a text is not used as a journal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(super) enum JournalFault {
     /// Another version of the program has written it, in another form.
     Older,
     /// It was written by this version, and has changed since.
@@ -37,7 +37,7 @@ pub(super) enum Unreadable {
     Foreign,
 }
 
-impl Unreadable {
+impl JournalFault {
     pub(super) fn of_journal(&self, name: &str) -> Failure {
         Failure::WrongUse(match self {
             Self::Older => format!(
@@ -53,21 +53,21 @@ impl Unreadable {
 }
 
 /// The first line of a text, which must be whole.
-pub(super) fn first_line<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> {
+pub(super) fn first_line<T: DeserializeOwned>(text: &str) -> Result<T, JournalFault> {
     let first = text.split('\n').next().unwrap_or_default();
     if let Some(json) = checked(first) {
-        return serde_json::from_str(json).map_err(|_| Unreadable::Foreign);
+        return serde_json::from_str(json).map_err(|_| JournalFault::Foreign);
     }
     // Before version 3 there were no checksums.
     if let Ok(Value::Object(old)) = serde_json::from_str(first)
         && ["batch_deliver", "identity"].iter().any(|name| old.contains_key(*name))
     {
-        return Err(Unreadable::Older);
+        return Err(JournalFault::Older);
     }
     let is_own = first.contains("batch_deliver") || first.get(8..10) == Some(" {");
     Err(if is_own {
-        Unreadable::Damaged
+        JournalFault::Damaged
     } else {
-        Unreadable::Foreign
+        JournalFault::Foreign
     })
 }

@@ -14,7 +14,6 @@ pub(crate) enum Claim {
     /// The same, but the user says that what is read and written is the same, however it looks.
     Trusted,
     /// The load was handed to this process only. Another run of it is about to end, and the journal of another load is replaced.
-    #[cfg(feature = "distributed")]
     Granted,
 }
 
@@ -45,7 +44,6 @@ impl Claim {
                 Ok(())
             }
             Self::Named => Err(format!("{words}; {TRUST} continues all the same")),
-            #[cfg(feature = "distributed")]
             Self::Granted => Err(words.to_owned()),
         }
     }

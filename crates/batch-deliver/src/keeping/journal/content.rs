@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::failures::{Failed, Failures};
+use super::super::failures::{FailedRecord, Failures};
 #[cfg(any(test, fuzzing))]
 use super::checked_line::checksum;
-use super::checked_line::{Unreadable, add, checked, first_line};
-use super::{Claim, Identity, Stopped};
+use super::checked_line::{JournalFault, add, checked, first_line};
+use super::{Claim, Identity, StopLine};
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::{Beginning, SettledRecords};
@@ -17,11 +17,11 @@ use crate::source::{Beginning, SettledRecords};
 /// A line after the first one, which is the identity.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum JournalLine {
     /// Records that are settled.
     Settled(SettledRecords),
     /// Records that are settled and were not delivered.
-    Failed(Vec<Failed>),
+    Failed(Vec<FailedRecord>),
     /// What earlier lines like the one before come to.
     Failures(Failures),
     /// How inputs begin, by their indices. All settled records are within that.
@@ -31,7 +31,7 @@ pub(super) enum Line {
     /// From here on, entries may have been sent.
     Begun,
     /// The run has stopped at a bad line.
-    Stopped(Stopped),
+    Stopped(StopLine),
     /// The run has ended without being killed.
     Ended,
     /// The user was told of all failures.
@@ -47,7 +47,7 @@ pub(super) struct WriterStamp {
 
 /// What earlier runs have left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(super) struct JournalContent {
     pub(super) settled: SettledRecords,
     /// What they have not delivered, and no run of the whole has reported.
     pub(super) failures: Failures,
@@ -57,13 +57,13 @@ pub(super) struct Recorded {
     pub(super) has_begun: bool,
 }
 
-impl Recorded {
+impl JournalContent {
     /// Whether a run that has ended cleanly has left something for the next one.
     fn is_empty(&self) -> bool {
         self.settled.len() == 0 && self.failures.is_empty()
     }
 
-    pub(super) fn fail(&mut self, failed: &Failed) {
+    pub(super) fn fail(&mut self, failed: &FailedRecord) {
         self.settled.add(failed.number, failed.number);
         self.failures.add(failed);
     }
@@ -80,7 +80,7 @@ impl Recorded {
 /// What an earlier run has left, and how many entries are in doubt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EarlierRun {
-    pub(super) kept: Recorded,
+    pub(super) kept: JournalContent,
     /// How many entries the last run may have sent without recording them.
     pub(super) doubtful: u64,
 }
@@ -105,7 +105,7 @@ impl EarlierRun {
                 .trusts(&words, console)
                 .map_err(|words| Failure::WrongUse(format!("{words}. To start over, remove {name}")))?;
         }
-        let Parsed {
+        let ParsedJournal {
             identity: before,
             mut kept,
             stopped,
@@ -146,39 +146,39 @@ pub(super) fn in_use(name: &str) -> String {
 }
 
 /// The shortest text of a journal.
-pub(super) fn text(identity: &Identity, kept: &Recorded) -> serde_json::Result<Vec<u8>> {
+pub(super) fn text(identity: &Identity, kept: &JournalContent) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();
     add(&mut text, identity)?;
     if !kept.read.is_empty() {
         add(
             &mut text,
-            &Line::Read(kept.read.iter().map(|(input, read)| (*input, *read)).collect()),
+            &JournalLine::Read(kept.read.iter().map(|(input, read)| (*input, *read)).collect()),
         )?;
     }
     if kept.has_begun {
-        add(&mut text, &Line::Begun)?;
+        add(&mut text, &JournalLine::Begun)?;
     }
     if !kept.failures.is_empty() {
-        add(&mut text, &Line::Failures(kept.failures.clone()))?;
+        add(&mut text, &JournalLine::Failures(kept.failures.clone()))?;
     }
-    add(&mut text, &Line::Settled(kept.settled.clone()))?;
+    add(&mut text, &JournalLine::Settled(kept.settled.clone()))?;
     Ok(text)
 }
 
 /// The load, what is settled of it, and how its last run has ended.
-struct Parsed {
+struct ParsedJournal {
     identity: Identity,
-    kept: Recorded,
-    stopped: Option<Stopped>,
+    kept: JournalContent,
+    stopped: Option<StopLine>,
     /// Whether the run ended without being killed.
     has_ended: bool,
 }
 
 /// The content of the lines before the first one that is damaged, and the number of that one.
-fn parsed(text: &str) -> Result<(Parsed, Option<usize>), Unreadable> {
-    let mut parsed = Parsed {
+fn parsed(text: &str) -> Result<(ParsedJournal, Option<usize>), JournalFault> {
+    let mut parsed = ParsedJournal {
         identity: first_line(text)?,
-        kept: Recorded::default(),
+        kept: JournalContent::default(),
         stopped: None,
         has_ended: false,
     };
@@ -189,25 +189,25 @@ fn parsed(text: &str) -> Result<(Parsed, Option<usize>), Unreadable> {
             return Ok((parsed, Some(index + 1)));
         };
         match found {
-            Line::Settled(settled) => {
+            JournalLine::Settled(settled) => {
                 settled
                     .runs()
                     .for_each(|(first, last)| parsed.kept.settled.add(first, last));
                 (parsed.stopped, parsed.has_ended) = (None, false);
             }
-            Line::Failed(failed) => {
+            JournalLine::Failed(failed) => {
                 for one in &failed {
                     parsed.kept.fail(one);
                 }
                 (parsed.stopped, parsed.has_ended) = (None, false);
             }
-            Line::Failures(failures) => parsed.kept.failures = failures,
-            Line::Read(read) => parsed.kept.read.extend(read),
-            Line::Written(_) => {}
-            Line::Begun => parsed.kept.has_begun = true,
-            Line::Stopped(at) => parsed.stopped = Some(at),
-            Line::Ended => parsed.has_ended = true,
-            Line::Reported => parsed.kept.failures = Failures::default(),
+            JournalLine::Failures(failures) => parsed.kept.failures = failures,
+            JournalLine::Read(read) => parsed.kept.read.extend(read),
+            JournalLine::Written(_) => {}
+            JournalLine::Begun => parsed.kept.has_begun = true,
+            JournalLine::Stopped(at) => parsed.stopped = Some(at),
+            JournalLine::Ended => parsed.has_ended = true,
+            JournalLine::Reported => parsed.kept.failures = Failures::default(),
         }
     }
     Ok((parsed, None))
@@ -218,12 +218,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::source::Place;
+    use crate::source::LinePlace;
 
-    fn failed(number: u64) -> Failed {
-        Failed {
+    fn failed(number: u64) -> FailedRecord {
+        FailedRecord {
             number,
-            place: Place {
+            place: LinePlace {
                 input: 0,
                 line: number + 1,
             },
@@ -236,12 +236,12 @@ mod tests {
     /// Each line is about these records.
     fn journal(lines: &[u64]) -> (Vec<u8>, Identity) {
         let identity = Identity::new([("destination", "films".to_owned())], &[], 7).unwrap();
-        let mut text = text(&identity, &Recorded::default()).unwrap();
+        let mut text = text(&identity, &JournalContent::default()).unwrap();
         for number in lines {
-            add(&mut text, &Line::Failed(vec![failed(*number)])).unwrap();
+            add(&mut text, &JournalLine::Failed(vec![failed(*number)])).unwrap();
             let mut settled = SettledRecords::default();
             settled.add(number + 100, number + 110);
-            add(&mut text, &Line::Settled(settled)).unwrap();
+            add(&mut text, &JournalLine::Settled(settled)).unwrap();
         }
         (text, identity)
     }
@@ -291,7 +291,7 @@ mod tests {
             // A shorter text says the same.
             let shorter = super::text(&identity, &whole.kept).unwrap();
             prop_assert_eq!(&read(&shorter, &identity, Claim::Named).unwrap(), &whole);
-            add(&mut text, &Line::Reported).unwrap();
+            add(&mut text, &JournalLine::Reported).unwrap();
             prop_assert_eq!(of(&read(&text, &identity, Claim::Named).unwrap()), 0);
         }
     }

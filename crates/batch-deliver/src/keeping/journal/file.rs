@@ -4,14 +4,13 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::super::failures::{Failed, Failures};
+use super::super::failures::{FailedRecord, Failures};
 use super::super::location::check_is_file;
-use super::checked_line;
-use super::content::{self, EarlierRun, Line, Recorded};
-use super::{Claim, Identity, Stopped};
+use super::content::{self, EarlierRun, JournalContent, JournalLine};
+use super::{Claim, Identity, StopLine, checked_line};
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::output::{Temporary, is_mounted};
+use crate::output::{TemporaryFile, is_mounted};
 use crate::source::{Beginning, SettledRecords};
 
 /// A file to which lines are appended.
@@ -22,7 +21,7 @@ pub(crate) struct JournalFile {
     file: File,
     /// Bytes written since the file was created.
     pub(super) written: u64,
-    kept: Recorded,
+    kept: JournalContent,
 }
 
 impl JournalFile {
@@ -59,7 +58,7 @@ impl JournalFile {
             return Ok(());
         }
         self.kept.has_begun = true;
-        self.append(&[Line::Begun])?;
+        self.append(&[JournalLine::Begun])?;
         self.file.sync_data()
     }
 
@@ -68,34 +67,34 @@ impl JournalFile {
     pub(super) fn add(
         &mut self,
         settled: SettledRecords,
-        failed: Vec<Failed>,
+        failed: Vec<FailedRecord>,
         read: Vec<(usize, Beginning)>,
     ) -> io::Result<()> {
         let mut lines = Vec::new();
         let read = self.kept.note(read);
         if !read.is_empty() {
-            lines.push(Line::Read(read));
+            lines.push(JournalLine::Read(read));
         }
         if !failed.is_empty() {
             for one in &failed {
                 self.kept.fail(one);
             }
-            lines.push(Line::Failed(failed));
+            lines.push(JournalLine::Failed(failed));
         }
         if settled.len() > 0 {
             settled
                 .runs()
                 .for_each(|(first, last)| self.kept.settled.add(first, last));
-            lines.push(Line::Settled(settled));
+            lines.push(JournalLine::Settled(settled));
         }
         self.append(&lines)
     }
 
     /// Records that the run has ended and nothing is in flight, and the bad line at which it has stopped.
-    pub(super) fn end(&mut self, stopped: Option<Stopped>) -> io::Result<()> {
+    pub(super) fn end(&mut self, stopped: Option<StopLine>) -> io::Result<()> {
         self.compact()?;
-        let stopped = stopped.map(Line::Stopped);
-        self.append(&stopped.into_iter().chain([Line::Ended]).collect::<Vec<_>>())?;
+        let stopped = stopped.map(JournalLine::Stopped);
+        self.append(&stopped.into_iter().chain([JournalLine::Ended]).collect::<Vec<_>>())?;
         self.file.sync_all()
     }
 
@@ -105,7 +104,7 @@ impl JournalFile {
             return Ok(());
         }
         self.kept.failures = Failures::default();
-        self.append(&[Line::Reported])
+        self.append(&[JournalLine::Reported])
     }
 
     /// Replaces the file by the shortest one with the same content.
@@ -115,7 +114,7 @@ impl JournalFile {
         Ok(())
     }
 
-    fn append(&mut self, lines: &[Line]) -> io::Result<()> {
+    fn append(&mut self, lines: &[JournalLine]) -> io::Result<()> {
         let mut text = Vec::new();
         for line in lines {
             checked_line::add(&mut text, line)?;
@@ -126,14 +125,14 @@ impl JournalFile {
 }
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
-fn made(path: &Path, identity: &Identity, kept: &Recorded) -> io::Result<File> {
+fn made(path: &Path, identity: &Identity, kept: &JournalContent) -> io::Result<File> {
     replaced(path, &content::text(identity, kept)?)
 }
 
 /// Replaces the file by one with this content, which is locked. Without the sync, a loss of power could leave an empty file with its name.
 pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
     // The file is locked before it is renamed, so it is never without a lock.
-    let temporary = Temporary::beside(path)?;
+    let temporary = TemporaryFile::beside(path)?;
     temporary.file().write_all(content)?;
     temporary.replace().map_err(of_mounted)?;
     Ok(temporary.into_file())
@@ -336,7 +335,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "distributed")]
     #[test]
     fn a_journal_that_may_be_replaced_may_be_of_another_load() {
         let load = Load::new();

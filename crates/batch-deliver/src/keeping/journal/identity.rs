@@ -50,7 +50,7 @@ struct InputIdentity {
 
 /// The bad line at which a run has stopped. If only records before it are settled, its input may change from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stopped {
+pub(crate) struct StopLine {
     /// The number of the record.
     pub(crate) number: u64,
     /// The index of the input.
@@ -84,11 +84,11 @@ impl Identity {
     pub(super) fn differences(
         &self,
         old: &Self,
-        stopped: Option<&Stopped>,
+        stopped: Option<&StopLine>,
         read: &mut BTreeMap<usize, Beginning>,
-    ) -> Vec<Difference> {
+    ) -> Vec<IdentityDifference> {
         if (self.batch_deliver, &self.program) != (old.batch_deliver, &old.program) {
-            return vec![Difference::of_options(format!(
+            return vec![IdentityDifference::of_options(format!(
                 "it was started by another version of the program; this is version {}: continue with the version that started it",
                 self.program
             ))];
@@ -103,7 +103,7 @@ impl Identity {
         differences
     }
 
-    fn difference_of_setting(&self, old: &Self, name: &str) -> Option<Difference> {
+    fn difference_of_setting(&self, old: &Self, name: &str) -> Option<IdentityDifference> {
         let (new, before) = (self.settings.get(name), old.settings.get(name));
         let of_place = OF_PLACE.iter().find(|(known, _)| *known == name);
         let is_unknown = |value: Option<&String>| value.is_none_or(|value| value == UNKNOWN);
@@ -114,8 +114,8 @@ impl Identity {
         let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
         let words = format!("the {name} was {}, and is {}", word(before), word(new));
         Some(match of_place {
-            Some((_, advice)) => Difference::of_place(format!("{words}: {advice}")),
-            None => Difference::of_options(format!("{words}: to continue, give it as before")),
+            Some((_, advice)) => IdentityDifference::of_place(format!("{words}: {advice}")),
+            None => IdentityDifference::of_options(format!("{words}: to continue, give it as before")),
         })
     }
 
@@ -133,13 +133,13 @@ impl Identity {
     fn differences_of_inputs(
         &self,
         old: &Self,
-        stopped: Option<&Stopped>,
+        stopped: Option<&StopLine>,
         read: &mut BTreeMap<usize, Beginning>,
-    ) -> Vec<Difference> {
+    ) -> Vec<IdentityDifference> {
         let is_same = |(new, old): (&InputIdentity, &InputIdentity)| (&new.place, new.part) == (&old.place, old.part);
         if self.inputs.len() != old.inputs.len() || !self.inputs.iter().zip(&old.inputs).all(is_same) {
             let new = self.inputs.iter().find(|input| !old.inputs.contains(input));
-            return vec![Difference::of_options(match new {
+            return vec![IdentityDifference::of_options(match new {
                 Some(input) => format!("{} has changed, or was not among the inputs", input.place),
                 None => "the inputs or their order have changed".to_owned(),
             })];
@@ -163,7 +163,7 @@ impl Identity {
             let stopped = stopped.filter(|stopped| stopped.input == index && part.is_none());
             let changed = match stopped {
                 None => Some(changed),
-                Some(Stopped { line, checksum, .. }) => match input.checksum_before(*line) {
+                Some(StopLine { line, checksum, .. }) => match input.checksum_before(*line) {
                     Ok(Some(found)) if found == *checksum => None,
                     Ok(_) => Some(format!(
                         "{place} has changed before line {line}, at which the last run stopped"
@@ -173,9 +173,9 @@ impl Identity {
             };
             // With another number of records, it would give all that are read after it other numbers.
             let of_kind = if self.is_read_last(index) {
-                Difference::of_place
+                IdentityDifference::of_place
             } else {
-                Difference::of_options
+                IdentityDifference::of_options
             };
             differences.extend(changed.map(of_kind));
         }
@@ -194,13 +194,13 @@ impl Identity {
 
 /// Something that is another thing than in the journal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Difference {
+pub(super) struct IdentityDifference {
     words: String,
     /// Whether the user may know that it is the same all the same. What says which record has which number must be given as before.
     can_be_trusted: bool,
 }
 
-impl Difference {
+impl IdentityDifference {
     fn of_options(words: String) -> Self {
         Self {
             words,
@@ -240,7 +240,6 @@ impl InputIdentity {
                 let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
                 (path.display().to_string(), modified.as_nanos().to_string())
             }
-            #[cfg(feature = "s3")]
             InputStorage::Object(object) => (input.name.clone(), object.etag.clone()),
             _ => {
                 let words = format!("--resume needs files, and {} cannot be read a second time", input.name);
@@ -300,9 +299,9 @@ mod tests {
             let (before, checksum) = of(&old, 1);
             let (now, checksum_now) = of(&new, 2);
             prop_assume!(checksum.is_some());
-            let stopped = Stopped { number: 0, input: 0, line, checksum: checksum.unwrap() };
-            let other = Stopped { input: 1, ..stopped };
-            let is_same = |stopped: Option<&Stopped>| now.differences(&before, stopped, &mut BTreeMap::new()).is_empty();
+            let stopped = StopLine { number: 0, input: 0, line, checksum: checksum.unwrap() };
+            let other = StopLine { input: 1, ..stopped };
+            let is_same = |stopped: Option<&StopLine>| now.differences(&before, stopped, &mut BTreeMap::new()).is_empty();
             prop_assert_eq!(is_same(Some(&stopped)), checksum == checksum_now);
             prop_assert!(!is_same(Some(&other)) && !is_same(None));
         }

@@ -5,9 +5,7 @@ mod claim;
 mod content;
 mod file;
 mod identity;
-#[cfg(feature = "s3")]
 mod object;
-#[cfg(feature = "s3")]
 mod owned;
 mod scan;
 mod state;
@@ -17,9 +15,7 @@ mod writing;
 pub(crate) use self::claim::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
-pub(crate) use self::identity::{Identity, ORDER, Stopped};
-pub(crate) use self::scan::{ScanFound, ScanState};
-pub(crate) use self::state::State;
-#[cfg(feature = "distributed")]
-pub(crate) use self::state::remove;
+pub(crate) use self::identity::{Identity, ORDER, StopLine};
+pub(crate) use self::scan::{EarlierScan, ScanState};
+pub(crate) use self::state::{LoadState, remove};
 pub(crate) use self::writer::Journal;

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::super::failures::{Failed, Failures};
+use super::super::failures::{FailedRecord, Failures};
 use super::super::location::Location;
 use super::checked_line;
-use super::content::{self, EarlierRun, Line, Recorded, WriterStamp};
-use super::owned::{OfObject, OwnObject};
-use super::{Claim, Identity, Stopped};
+use super::content::{self, EarlierRun, JournalContent, JournalLine, WriterStamp};
+use super::owned::{ObjectContent, OwnObject};
+use super::{Claim, Identity, StopLine};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -18,12 +18,12 @@ use crate::source::Beginning;
 pub(super) struct JournalObject {
     object: OwnObject,
     identity: Identity,
-    kept: Recorded,
+    kept: JournalContent,
     /// The bad line at which the run has stopped, and that it has ended.
-    last: Vec<Line>,
+    last: Vec<JournalLine>,
 }
 
-impl OfObject for Identity {
+impl ObjectContent for Identity {
     type Found = EarlierRun;
 
     fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<EarlierRun, Failure> {
@@ -71,7 +71,7 @@ impl JournalObject {
         self.kept.settled.add(number, number);
     }
 
-    pub(super) fn fail(&mut self, failed: &Failed) {
+    pub(super) fn fail(&mut self, failed: &FailedRecord) {
         self.kept.fail(failed);
     }
 
@@ -87,9 +87,9 @@ impl JournalObject {
     }
 
     /// Puts that the run has ended and nothing is in flight, and the bad line at which it has stopped.
-    pub(super) fn end(&mut self, stopped: Option<Stopped>) -> io::Result<()> {
-        let stopped = stopped.map(Line::Stopped);
-        self.last = stopped.into_iter().chain([Line::Ended]).collect();
+    pub(super) fn end(&mut self, stopped: Option<StopLine>) -> io::Result<()> {
+        let stopped = stopped.map(JournalLine::Stopped);
+        self.last = stopped.into_iter().chain([JournalLine::Ended]).collect();
         self.put()
     }
 
@@ -103,9 +103,14 @@ impl JournalObject {
     }
 }
 
-fn text(identity: &Identity, kept: &Recorded, written: WriterStamp, last: &[Line]) -> serde_json::Result<Vec<u8>> {
+fn text(
+    identity: &Identity,
+    kept: &JournalContent,
+    written: WriterStamp,
+    last: &[JournalLine],
+) -> serde_json::Result<Vec<u8>> {
     let mut text = content::text(identity, kept)?;
-    checked_line::add(&mut text, &Line::Written(written))?;
+    checked_line::add(&mut text, &JournalLine::Written(written))?;
     for line in last {
         checked_line::add(&mut text, line)?;
     }

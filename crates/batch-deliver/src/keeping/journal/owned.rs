@@ -40,7 +40,7 @@ const UNMET: [u16; 3] = [404, 409, 412];
 /// An object that only this run puts.
 #[derive(Debug)]
 pub(super) struct OwnObject {
-    object: Object,
+    object: ObjectHandle,
     /// The tag of the last put of this run; before it, that of the object that was found.
     etag: Option<String>,
     /// Identifies this run.
@@ -78,7 +78,7 @@ impl Drop for OwnRuntime {
 }
 
 #[derive(Debug)]
-struct Object {
+struct ObjectHandle {
     client: Client,
     bucket: String,
     key: String,
@@ -87,14 +87,14 @@ struct Object {
 }
 
 /// Why an object was not put.
-enum NotPut {
+enum PutFailure {
     /// Another run has put it.
     Taken,
     Failed(String),
 }
 
 /// What a journal has in an object.
-pub(super) trait OfObject: Sized {
+pub(super) trait ObjectContent: Sized {
     /// What earlier runs have left.
     type Found: Default;
 
@@ -110,7 +110,7 @@ pub(super) trait OfObject: Sized {
 
 impl OwnObject {
     /// Opens the object, or creates one. Blocks.
-    pub(super) fn open<J: OfObject>(
+    pub(super) fn open<J: ObjectContent>(
         location: &Location,
         journal: &J,
         claim: Claim,
@@ -131,7 +131,7 @@ impl OwnObject {
         let config = client.config().to_builder();
         let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
         let mut own = Self {
-            object: Object {
+            object: ObjectHandle {
                 client: Client::from_conf(config.build()),
                 bucket: bucket.clone(),
                 key: key.clone(),
@@ -149,8 +149,8 @@ impl OwnObject {
             own.etag = etag;
             match own.put_once(|written| journal.text(&found, written)) {
                 Ok(()) => return Ok((own, found)),
-                Err(NotPut::Taken) => {}
-                Err(NotPut::Failed(words)) => {
+                Err(PutFailure::Taken) => {}
+                Err(PutFailure::Failed(words)) => {
                     return Err(Failure::WrongUse(format!(
                         "the journal {name} cannot be written: {words}"
                     )));
@@ -161,7 +161,7 @@ impl OwnObject {
     }
 
     /// What the current object has, and its tag.
-    fn found<J: OfObject>(
+    fn found<J: ObjectContent>(
         &self,
         journal: &J,
         claim: Claim,
@@ -194,29 +194,29 @@ impl OwnObject {
     /// Replaces the object by one with this text, in which each put is another one.
     pub(super) fn put(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> io::Result<()> {
         self.put_once(text).map_err(|error| match error {
-            NotPut::Taken => io::Error::new(
+            PutFailure::Taken => io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "it was removed, or another run continues it",
             ),
-            NotPut::Failed(words) => io::Error::other(words),
+            PutFailure::Failed(words) => io::Error::other(words),
         })
     }
 
-    fn put_once(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> Result<(), NotPut> {
+    fn put_once(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> Result<(), PutFailure> {
         self.puts += 1;
         let written = WriterStamp {
             by: self.run.clone(),
             times: self.puts,
         };
-        let text = text(written).map_err(|error| NotPut::Failed(error.to_string()))?;
+        let text = text(written).map_err(|error| PutFailure::Failed(error.to_string()))?;
         let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text));
-        let etag = etag.map_err(|error| NotPut::Failed(error.to_string()))??;
+        let etag = etag.map_err(|error| PutFailure::Failed(error.to_string()))??;
         self.etag = Some(etag);
         Ok(())
     }
 }
 
-impl Object {
+impl ObjectHandle {
     /// The tag and the content, if there is such an object.
     async fn get(&self) -> Result<Option<(String, Vec<u8>)>, String> {
         let get = self.client.get_object().bucket(&self.bucket).key(&self.key);
@@ -254,7 +254,7 @@ impl Object {
     }
 
     /// Puts the object if it still has this tag, or if there is none. Returns the new tag.
-    async fn put(&self, etag: Option<&str>, content: Vec<u8>) -> Result<String, NotPut> {
+    async fn put(&self, etag: Option<&str>, content: Vec<u8>) -> Result<String, PutFailure> {
         for _ in 0..CONFLICTS {
             let put = self.client.put_object().bucket(&self.bucket).key(&self.key);
             let put = match etag {
@@ -267,16 +267,16 @@ impl Object {
             };
             let status = error.raw_response().map(|answer| answer.status().as_u16());
             if !status.is_some_and(|status| UNMET.contains(&status)) {
-                return Err(NotPut::Failed(connection::words(&error)));
+                return Err(PutFailure::Failed(connection::words(&error)));
             }
             // An earlier attempt without an answer may have succeeded.
-            match self.get().await.map_err(NotPut::Failed)? {
+            match self.get().await.map_err(PutFailure::Failed)? {
                 Some((found, stands)) if stands == content => return Ok(found),
                 found if found.as_ref().map(|(found, _)| found.as_str()) == etag => {}
-                _ => return Err(NotPut::Taken),
+                _ => return Err(PutFailure::Taken),
             }
         }
-        Err(NotPut::Failed(
+        Err(PutFailure::Failed(
             "it conflicted with other puts in every attempt".to_owned(),
         ))
     }

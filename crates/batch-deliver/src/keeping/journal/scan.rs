@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::failures::{Failed, Failures};
+use super::super::failures::{FailedRecord, Failures};
 use super::super::location::Location;
-use super::checked_line::{self, Unreadable};
+use super::checked_line::{self, JournalFault};
 use super::content::WriterStamp;
 use super::file::{locked, replaced};
-#[cfg(feature = "s3")]
-use super::owned::{OfObject, OwnObject};
+use super::owned::{ObjectContent, OwnObject};
 use super::{Claim, Identity};
 use crate::connection::Connection;
 use crate::console::Console;
@@ -29,11 +28,7 @@ pub(crate) struct ScanState {
 
 #[derive(Debug)]
 pub(super) enum ScanStorage {
-    File {
-        path: PathBuf,
-        file: File,
-    },
-    #[cfg(feature = "s3")]
+    File { path: PathBuf, file: File },
     Object(Box<OwnObject>),
 }
 
@@ -60,7 +55,7 @@ struct ScanLine {
 
 /// What earlier runs have left.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct ScanFound {
+pub(crate) struct EarlierScan {
     pub(crate) position: Option<Value>,
     pub(crate) items: u64,
     pub(crate) failures: Failures,
@@ -68,14 +63,14 @@ pub(crate) struct ScanFound {
     pub(crate) doubtful: u64,
 }
 
-impl ScanFound {
+impl EarlierScan {
     /// Reads the text of the journal with this name, for this delivery.
     fn read(name: &str, text: &str, identity: &Identity, claim: Claim, console: &Console) -> Result<Self, Failure> {
         if text.is_empty() {
             return Ok(Self::default());
         }
         let before: ScanLine = checked_line::first_line(text).map_err(|unreadable| match unreadable {
-            Unreadable::Foreign => Failure::WrongUse(format!(
+            JournalFault::Foreign => Failure::WrongUse(format!(
                 "{name} is no journal of a table that is read: name another one"
             )),
             unreadable => unreadable.of_journal(name),
@@ -114,22 +109,20 @@ impl ScanFound {
 }
 
 /// The journal of a scan in an object.
-#[cfg(feature = "s3")]
-struct OfScan<'a>(&'a Identity);
+struct ScanContent<'a>(&'a Identity);
 
-#[cfg(feature = "s3")]
-impl OfObject for OfScan<'_> {
-    type Found = ScanFound;
+impl ObjectContent for ScanContent<'_> {
+    type Found = EarlierScan;
 
-    fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<ScanFound, Failure> {
-        ScanFound::read(name, text, self.0, claim, console)
+    fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<EarlierScan, Failure> {
+        EarlierScan::read(name, text, self.0, claim, console)
     }
 
-    fn doubtful(found: &ScanFound) -> u64 {
+    fn doubtful(found: &EarlierScan) -> u64 {
         found.doubtful
     }
 
-    fn text(&self, found: &ScanFound, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
+    fn text(&self, found: &EarlierScan, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
         text(&ScanLine {
             written: Some(written),
             ..found.content(self.0.clone())
@@ -152,22 +145,16 @@ impl ScanState {
         claim: Claim,
         connection: &Connection,
         console: &Console,
-    ) -> Result<(Self, ScanFound), Failure> {
+    ) -> Result<(Self, EarlierScan), Failure> {
         match location {
             Location::File(path) => Self::open_file(path, identity, claim, console),
-            #[cfg(feature = "s3")]
             Location::Object { .. } => {
-                let (object, found) = OwnObject::open(location, &OfScan(&identity), claim, connection, console)?;
+                let (object, found) = OwnObject::open(location, &ScanContent(&identity), claim, connection, console)?;
                 let state = Self {
                     content: found.content(identity),
                     storage: ScanStorage::Object(Box::new(object)),
                 };
                 Ok((state, found))
-            }
-            #[cfg(not(feature = "s3"))]
-            Location::Object { .. } => {
-                let _ = connection;
-                Err(location.without_s3())
             }
         }
     }
@@ -177,13 +164,13 @@ impl ScanState {
         identity: Identity,
         claim: Claim,
         console: &Console,
-    ) -> Result<(Self, ScanFound), Failure> {
+    ) -> Result<(Self, EarlierScan), Failure> {
         let name = path.display().to_string();
         let mut found = Vec::new();
         let (mut old, path) = locked(path)?;
         old.read_to_end(&mut found)
             .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
-        let found = ScanFound::read(&name, &String::from_utf8_lossy(&found), &identity, claim, console);
+        let found = EarlierScan::read(&name, &String::from_utf8_lossy(&found), &identity, claim, console);
         let found = claim.accepted(found, console)?;
         let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
@@ -208,7 +195,7 @@ impl ScanState {
     }
 
     /// This is in the journal with the next position that is behind it.
-    pub(super) fn fail(&mut self, failed: &Failed) {
+    pub(super) fn fail(&mut self, failed: &FailedRecord) {
         self.content.failures.add(failed);
     }
 
@@ -225,7 +212,6 @@ impl ScanState {
         let content = &mut self.content;
         match &mut self.storage {
             ScanStorage::File { path, file } => *file = replaced(path, &text(content)?)?,
-            #[cfg(feature = "s3")]
             ScanStorage::Object(object) => object.put(|written| {
                 content.written = Some(written);
                 text(content)
@@ -241,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn open(path: &Path, identity: Identity) -> Result<(ScanState, ScanFound), Failure> {
+    fn open(path: &Path, identity: Identity) -> Result<(ScanState, EarlierScan), Failure> {
         let (location, console) = (Location::File(path.to_owned()), Console::new(false, true));
         ScanState::open(&location, identity, Claim::Named, &Connection::default(), &console)
     }
@@ -255,7 +241,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let (mut state, found) = open(&path, identity("copy")).unwrap();
-        assert_eq!(found, ScanFound::default());
+        assert_eq!(found, EarlierScan::default());
         state.write(json!(["start"]), 20).unwrap();
         state.write(json!(["end"]), 5).unwrap();
         drop(state);

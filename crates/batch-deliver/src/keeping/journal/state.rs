@@ -1,17 +1,13 @@
 //! The journal of a load, in a file or in S3.
 
-#[cfg(feature = "distributed")]
-use std::fs;
-use std::io;
+use std::{fs, io};
 
 use super::super::failures::Failures;
 use super::super::location::Location;
 use super::content::EarlierRun;
 use super::file::JournalFile;
-#[cfg(feature = "s3")]
 use super::object::JournalObject;
 use super::{Claim, Identity};
-#[cfg(all(feature = "distributed", feature = "s3"))]
 use crate::connection;
 use crate::connection::Connection;
 use crate::console::Console;
@@ -20,7 +16,7 @@ use crate::source::SettledRecords;
 
 /// A journal that only this process writes.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct LoadState {
     pub(super) storage: JournalStorage,
     pub(crate) settled: SettledRecords,
     /// What earlier runs have not delivered, and no run of the whole has reported.
@@ -32,11 +28,10 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(super) enum JournalStorage {
     File(Box<JournalFile>),
-    #[cfg(feature = "s3")]
     Object(Box<JournalObject>),
 }
 
-impl State {
+impl LoadState {
     /// Whether an earlier run may have delivered something.
     pub(crate) fn has_begun(&self) -> bool {
         self.settled.len() > 0 || self.doubtful > 0
@@ -46,7 +41,6 @@ impl State {
     pub(super) fn begin(&mut self) -> io::Result<()> {
         match &mut self.storage {
             JournalStorage::File(file) => file.begin(),
-            #[cfg(feature = "s3")]
             JournalStorage::Object(object) => object.begin(),
         }
     }
@@ -64,15 +58,9 @@ impl State {
                 let (file, found) = JournalFile::open(path, identity, claim, console)?;
                 (JournalStorage::File(Box::new(file)), found)
             }
-            #[cfg(feature = "s3")]
             Location::Object { .. } => {
                 let (object, found) = JournalObject::open(location, identity, claim, connection, console)?;
                 (JournalStorage::Object(Box::new(object)), found)
-            }
-            #[cfg(not(feature = "s3"))]
-            Location::Object { .. } => {
-                let _ = connection;
-                return Err(location.without_s3());
             }
         };
         let EarlierRun { kept, doubtful } = found;
@@ -86,20 +74,13 @@ impl State {
 }
 
 /// Removes a journal that is no longer needed.
-#[cfg(feature = "distributed")]
 pub(crate) async fn remove(location: &Location, connection: &Connection) -> Result<(), String> {
     let removed = match location {
         Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
-        #[cfg(feature = "s3")]
         Location::Object { bucket, key } => {
             let client = connection.bucket(bucket).await.map_err(|failure| failure.to_string())?;
             let deleted = client.delete_object().bucket(bucket).key(key).send().await;
             deleted.map(|_| ()).map_err(|error| connection::words(&error))
-        }
-        #[cfg(not(feature = "s3"))]
-        Location::Object { .. } => {
-            let _ = connection;
-            Err(location.without_s3().to_string())
         }
     };
     removed.map_err(|words| format!("{location} cannot be removed: {words}"))

@@ -11,23 +11,23 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
-use super::super::failures::Failed;
+use super::super::failures::FailedRecord;
 use super::super::location::Location;
 use super::state::JournalStorage;
-#[cfg(feature = "s3")]
-use super::writing::put;
-use super::writing::{Ending, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, Settled, Written, keep, write};
-use super::{ScanState, State, Stopped};
+use super::writing::{
+    FinishedJournal, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, RunEnd, SettledRecord, keep, put, write,
+};
+use super::{LoadState, ScanState, StopLine};
 use crate::source::ReadSoFar;
 
 /// Receives the numbers of settled records, and writes them without delay.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    sender: Mutex<Option<SyncSender<Settled>>>,
-    writer: Mutex<Option<JoinHandle<io::Result<Written>>>>,
+    sender: Mutex<Option<SyncSender<SettledRecord>>>,
+    writer: Mutex<Option<JoinHandle<io::Result<FinishedJournal>>>>,
     /// What it has written, after the end.
-    written: Mutex<Option<Written>>,
-    ending: Arc<Ending>,
+    written: Mutex<Option<FinishedJournal>>,
+    ending: Arc<RunEnd>,
 }
 
 impl Journal {
@@ -41,18 +41,18 @@ impl Journal {
 
     /// Continues a journal, of inputs of which so much is read. What is sent after this is in doubt until it is in the journal. If it can
     /// no longer be written, the delivery is cancelled.
-    pub(crate) fn start(mut state: State, read: ReadSoFar, cancellation: CancellationToken) -> io::Result<Self> {
+    pub(crate) fn start(mut state: LoadState, read: ReadSoFar, cancellation: CancellationToken) -> io::Result<Self> {
         block_in_place(|| state.begin())?;
         let most = match &state.storage {
             JournalStorage::File(_) => NUMBERS,
-            #[cfg(feature = "s3")]
             JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
         };
         Ok(Self::of_writer(most, cancellation, move |receiver, ending| {
             Ok(match state.storage {
-                JournalStorage::File(file) => Written::File(write(*file, receiver, &read, ending)?),
-                #[cfg(feature = "s3")]
-                JournalStorage::Object(object) => Written::Object(Box::new(put(*object, receiver, &read, ending)?)),
+                JournalStorage::File(file) => FinishedJournal::File(write(*file, receiver, &read, ending)?),
+                JournalStorage::Object(object) => {
+                    FinishedJournal::Object(Box::new(put(*object, receiver, &read, ending)?))
+                }
             })
         }))
     }
@@ -66,7 +66,7 @@ impl Journal {
         cancellation: CancellationToken,
     ) -> Self {
         Self::of_writer(NUMBERS_OF_SCAN, cancellation, move |receiver, ending| {
-            keep(state, receiver, position, &kept, ending).map(Written::Scan)
+            keep(state, receiver, position, &kept, ending).map(FinishedJournal::Scan)
         })
     }
 
@@ -74,10 +74,10 @@ impl Journal {
     fn of_writer(
         most: usize,
         cancellation: CancellationToken,
-        write: impl FnOnce(&Receiver<Settled>, &Ending) -> io::Result<Written> + Send + 'static,
+        write: impl FnOnce(&Receiver<SettledRecord>, &RunEnd) -> io::Result<FinishedJournal> + Send + 'static,
     ) -> Self {
         let (sender, receiver) = sync_channel(most);
-        let ending = Arc::new(Ending::default());
+        let ending = Arc::new(RunEnd::default());
         let ends = Arc::clone(&ending);
         let writer = thread::spawn(move || {
             let written = write(&receiver, &ends);
@@ -96,15 +96,15 @@ impl Journal {
 
     /// The record with this number is settled. Waits if many are.
     pub(crate) fn settle(&self, number: u64) {
-        self.send(Settled::Done(number));
+        self.send(SettledRecord::Done(number));
     }
 
     /// The record is settled, and was not delivered. Waits if many are.
-    pub(crate) fn fail(&self, failed: Failed) {
-        self.send(Settled::Failed(Box::new(failed)));
+    pub(crate) fn fail(&self, failed: FailedRecord) {
+        self.send(SettledRecord::Failed(Box::new(failed)));
     }
 
-    fn send(&self, settled: Settled) {
+    fn send(&self, settled: SettledRecord) {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         // If the writer has ended, the delivery is being cancelled.
         if let Some(Err(TrySendError::Full(settled))) = sender.as_ref().map(|sender| sender.try_send(settled)) {
@@ -121,7 +121,7 @@ impl Journal {
     }
 
     /// The run ends at a bad line, which may be corrected before the next run.
-    pub(crate) fn stopped_at(&self, stopped: Stopped) {
+    pub(crate) fn stopped_at(&self, stopped: StopLine) {
         *self.ending.stopped() = Some(stopped);
     }
 
@@ -141,14 +141,13 @@ impl Journal {
     pub(crate) fn reported(&self) -> io::Result<()> {
         match &mut *self.written() {
             None => Ok(()),
-            Some(Written::File(file)) => file.reported(),
-            #[cfg(feature = "s3")]
-            Some(Written::Object(object)) => object.reported(),
-            Some(Written::Scan(state)) => state.reported(),
+            Some(FinishedJournal::File(file)) => file.reported(),
+            Some(FinishedJournal::Object(object)) => object.reported(),
+            Some(FinishedJournal::Scan(state)) => state.reported(),
         }
     }
 
-    fn written(&self) -> MutexGuard<'_, Option<Written>> {
+    fn written(&self) -> MutexGuard<'_, Option<FinishedJournal>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -166,10 +165,10 @@ mod tests {
     use crate::connection::Connection;
     use crate::console::Console;
 
-    fn open(path: &Path, identity: Identity) -> State {
+    fn open(path: &Path, identity: Identity) -> LoadState {
         let location = Location::File(path.to_owned());
         let console = Console::new(false, true);
-        State::open(&location, identity, Claim::Named, &Connection::default(), &console).unwrap()
+        LoadState::open(&location, identity, Claim::Named, &Connection::default(), &console).unwrap()
     }
 
     fn start(path: &Path, identity: &Identity) -> Journal {

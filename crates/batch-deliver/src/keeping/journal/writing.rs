@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::failures::Failed;
+use super::super::failures::FailedRecord;
 use super::file::JournalFile;
-#[cfg(feature = "s3")]
 use super::object::JournalObject;
-use super::{ScanState, Stopped, scan};
+use super::{ScanState, StopLine, scan};
 use crate::source::{ReadSoFar, SettledRecords};
 
 /// Bytes after which the journal is compacted.
@@ -33,23 +32,21 @@ pub(super) const NUMBERS_OF_SCAN: usize = 4_096;
 const EVERY_OF_SCAN: Duration = Duration::from_millis(100);
 
 /// Numbers after which the journal of a scan is put before that interval is over.
-#[cfg(feature = "s3")]
 pub(super) const NUMBERS_OF_PUT: usize = 2_500;
 
 /// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
-#[cfg(feature = "s3")]
 const EVERY: Duration = Duration::from_secs(1);
 
 /// A record that is settled.
 #[derive(Debug)]
-pub(super) enum Settled {
+pub(super) enum SettledRecord {
     /// It needs nothing more.
     Done(u64),
     /// It was not delivered.
-    Failed(Box<Failed>),
+    Failed(Box<FailedRecord>),
 }
 
-impl Settled {
+impl SettledRecord {
     fn number(&self) -> u64 {
         match self {
             Self::Done(number) => *number,
@@ -60,28 +57,27 @@ impl Settled {
 
 /// A journal to which all is written.
 #[derive(Debug)]
-pub(super) enum Written {
+pub(super) enum FinishedJournal {
     File(JournalFile),
-    #[cfg(feature = "s3")]
     Object(Box<JournalObject>),
     Scan(ScanState),
 }
 
 /// How the run ends.
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+pub(super) struct RunEnd {
     /// Whether an entry that the next run sends may have been delivered already.
     pub(super) is_open: AtomicBool,
     /// The bad line at which it stops.
-    stopped: Mutex<Option<Stopped>>,
+    stopped: Mutex<Option<StopLine>>,
 }
 
-impl Ending {
+impl RunEnd {
     fn is_open(&self) -> bool {
         self.is_open.load(Relaxed)
     }
 
-    pub(super) fn stopped(&self) -> MutexGuard<'_, Option<Stopped>> {
+    pub(super) fn stopped(&self) -> MutexGuard<'_, Option<StopLine>> {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,16 +85,16 @@ impl Ending {
 /// Writes records until the channel is closed. Those that arrive during a write are written together.
 pub(super) fn write(
     mut file: JournalFile,
-    receiver: &Receiver<Settled>,
+    receiver: &Receiver<SettledRecord>,
     read: &ReadSoFar,
-    ending: &Ending,
+    ending: &RunEnd,
 ) -> io::Result<JournalFile> {
     while let Ok(first) = receiver.recv() {
         let (mut settled, mut failed) = (SettledRecords::default(), Vec::new());
         for next in std::iter::once(first).chain(receiver.try_iter().take(NUMBERS - 1)) {
             match next {
-                Settled::Done(number) => settled.add(number, number),
-                Settled::Failed(one) => failed.push(*one),
+                SettledRecord::Done(number) => settled.add(number, number),
+                SettledRecord::Failed(one) => failed.push(*one),
             }
         }
         // The records are within what was read by now.
@@ -118,15 +114,14 @@ pub(super) fn write(
 /// Writes where the scan is continued until the channel is closed.
 pub(super) fn keep(
     mut state: ScanState,
-    receiver: &Receiver<Settled>,
+    receiver: &Receiver<SettledRecord>,
     position: impl Fn(u64) -> serde_json::Result<(Value, u64)>,
     kept: &watch::Sender<u64>,
-    ending: &Ending,
+    ending: &RunEnd,
 ) -> io::Result<ScanState> {
     let (every, most, is_shown) = match &state.storage {
         scan::ScanStorage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
         // A put shows other runs that this one is alive.
-        #[cfg(feature = "s3")]
         scan::ScanStorage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
     };
     let mut settled = SettledRecords::default();
@@ -141,7 +136,7 @@ pub(super) fn keep(
             match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(next) => {
                     settled.add(next.number(), next.number());
-                    if let Settled::Failed(one) = next {
+                    if let SettledRecord::Failed(one) = next {
                         failed.insert(one.number, *one);
                     }
                 }
@@ -173,20 +168,19 @@ pub(super) fn keep(
 }
 
 /// Puts the journal until the channel is closed.
-#[cfg(feature = "s3")]
 pub(super) fn put(
     mut object: JournalObject,
-    receiver: &Receiver<Settled>,
+    receiver: &Receiver<SettledRecord>,
     read: &ReadSoFar,
-    ending: &Ending,
+    ending: &RunEnd,
 ) -> io::Result<JournalObject> {
     loop {
         let due = Instant::now() + EVERY;
         let mut is_open = true;
         for _ in 0..NUMBERS_OF_OBJECT {
             match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Settled::Done(number)) => object.settle(number),
-                Ok(Settled::Failed(failed)) => object.fail(&failed),
+                Ok(SettledRecord::Done(number)) => object.settle(number),
+                Ok(SettledRecord::Failed(failed)) => object.fail(&failed),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => {
                     is_open = false;

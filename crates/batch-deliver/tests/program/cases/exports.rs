@@ -4,7 +4,6 @@ use aws_batch_simulator::{KeyType, TableOptions};
 use serde_json::{Value, json};
 
 use super::load;
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, Run};
 use crate::served::Served;
@@ -146,7 +145,6 @@ fn an_export_is_found_from_within_and_says_which_data_file_is_missing() {
     load(".", "AWSDynamoDB").expect(2, "is the folder above 3 exports: name one");
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn incremental_exports_in_a_bucket_are_replayed_below_any_prefix() {
     for prefix in ["", "backups/films/"] {

@@ -3,7 +3,6 @@
 use aws_batch_simulator::{IndexOptions, KeyType, TableOptions};
 use serde_json::Value;
 
-#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::program::{Folder, items};
 use crate::served::Served;
@@ -139,7 +138,6 @@ fn messages_that_could_not_be_read_are_kept_as_well() {
     assert_eq!(folder.read("dead.bad"), "{\"text\":\"b\"}\n");
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn bad_lines_in_a_bucket_are_objects_below_bad() {
     let folder = Folder::new();
@@ -249,7 +247,6 @@ fn a_corrected_input_is_refused_if_a_later_line_of_it_is_settled() {
     folder.load("--resume state a.jsonl").expect(2, "a.jsonl has changed");
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_corrected_object_is_compared_as_it_is_unpacked() {
     let folder = Folder::new();

@@ -5,18 +5,15 @@ use std::ops::Range;
 use serde_json::json;
 
 use crate::program::{Folder, items};
-#[cfg(feature = "s3")]
 use crate::{bucket::Bucket, program::Run, served::Served};
 
 /// A bucket with objects whose names begin with those of others, and a table with all of their items.
-#[cfg(feature = "s3")]
 struct World {
     folder: Folder,
     bucket: Bucket,
     served: Served,
 }
 
-#[cfg(feature = "s3")]
 impl World {
     fn new() -> Self {
         let world = Self {
@@ -67,7 +64,6 @@ impl World {
     }
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_name_deletes_what_it_names_and_nothing_else() {
     let world = World::new();
@@ -89,7 +85,6 @@ fn a_name_deletes_what_it_names_and_nothing_else() {
     }
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn a_mistyped_name_deletes_nothing_and_names_what_is_near() {
     let world = World::new();
@@ -153,7 +148,6 @@ fn manifest(names: &[&str]) -> String {
     names.iter().map(line).collect()
 }
 
-#[cfg(feature = "s3")]
 #[test]
 fn an_export_in_a_bucket_is_named_itself_and_may_have_empty_files() {
     let (folder, bucket) = (Folder::new(), Bucket::new());

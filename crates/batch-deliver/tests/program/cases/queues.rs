@@ -233,7 +233,6 @@ fn a_region_that_contradicts_a_name_is_refused_before_any_call() {
     }
 }
 
-#[cfg(feature = "distributed")]
 #[test]
 fn a_worker_of_a_fifo_queue_needs_a_group_before_it_asks_for_shards() {
     let (refused, call) = first_call("worker --activity arn:aws:states:us-east-1:1:activity:a --queue orders.fifo");
@@ -247,7 +246,6 @@ fn a_worker_of_a_fifo_queue_needs_a_group_before_it_asks_for_shards() {
     of_table.expect(2, "cannot be used with");
 }
 
-#[cfg(feature = "distributed")]
 #[test]
 fn an_activity_is_asked_in_its_own_region() {
     let activity = "arn:aws:states:eu-west-1:1:activity:a";

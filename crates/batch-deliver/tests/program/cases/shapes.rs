@@ -138,7 +138,6 @@ fn incremental_exports_are_repeated_and_not_deleted() {
 }
 
 #[test]
-#[cfg(feature = "s3")]
 fn incremental_exports_in_a_bucket_share_the_folder_of_their_data_files() {
     let folder = Folder::new();
     let bucket = crate::bucket::Bucket::new();

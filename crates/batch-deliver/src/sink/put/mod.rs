@@ -1,5 +1,7 @@
 //! Streams of Kinesis and Firehose, topics of SNS, and buses of EventBridge.
 
+mod simulated;
+
 use std::sync::Arc;
 
 use aws_batch_delivery::targets::eventbridge::{EventBus, event_size};
@@ -10,9 +12,9 @@ use aws_batch_simulator::Simulator;
 use aws_config::SdkConfig;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 
-use super::destination::{Access, Destination, Measured, Target, simulated_settings};
+use super::destination::{Access, Destination, EntrySize, Target, simulated_settings};
 use super::recognized::ACCOUNT;
-use super::simulated::Simulated;
+use super::simulated::SimulatedService;
 use crate::connection::{self, account_of_arn, region_of_arn, settings};
 use crate::outcome::Failure;
 
@@ -31,20 +33,20 @@ pub(crate) async fn stream(
     aggregate: bool,
     access: &Access,
 ) -> Result<Destination<KinesisStream>, Failure> {
-    let mut service = Service {
+    let mut service = PutService {
         name: "Kinesis",
-        simulate: Simulated::stream,
+        simulate: SimulatedService::stream,
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
         target: |client, stream| KinesisStream::new(client, stream),
-        measure: |record| Measured::in_units(record_size(record), PAYLOAD_UNIT),
+        measure: |record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
         unit: "payload units of 25 KiB",
     };
     if aggregate {
-        service.simulate = Simulated::aggregated_stream;
+        service.simulate = SimulatedService::aggregated_stream;
         service.target = |client, stream| KinesisStream::new(client, stream).aggregated();
         // The payload units are those of all together.
-        service.measure = |record| Measured::in_units(record_size(record), 1);
+        service.measure = |record| EntrySize::in_units(record_size(record), 1);
         service.unit = "bytes in payload units of 25 KiB";
     }
     service.destination(name, access).await
@@ -56,13 +58,13 @@ fn record_size(record: &PutRecordsRequestEntry) -> usize {
 
 /// The delivery stream of Firehose with this name.
 pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Destination<FirehoseStream>, Failure> {
-    let service = Service {
+    let service = PutService {
         name: "Firehose",
-        simulate: Simulated::delivery_stream,
+        simulate: SimulatedService::delivery_stream,
         of_simulator: Simulator::firehose_client,
         of_config: aws_sdk_firehose::Client::new,
         target: |client, stream| FirehoseStream::new(client, stream),
-        measure: |record| Measured::in_units(record.data().as_ref().len(), INGESTED),
+        measure: |record| EntrySize::in_units(record.data().as_ref().len(), INGESTED),
         unit: "times 5 KiB",
     };
     service.destination(name, access).await
@@ -70,13 +72,13 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
 
 /// The topic of SNS with this ARN.
 pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
-    let service = Service {
+    let service = PutService {
         name: "SNS",
-        simulate: Simulated::topic,
+        simulate: SimulatedService::topic,
         of_simulator: Simulator::sns_client,
         of_config: aws_sdk_sns::Client::new,
         target: |client, arn| SnsTopic::new(client, arn),
-        measure: |message| Measured::in_units(message_size(message), REQUEST),
+        measure: |message| EntrySize::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
     };
     service.destination(arn, access).await
@@ -84,31 +86,31 @@ pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<Sn
 
 /// The event bus of EventBridge with this name or ARN.
 pub(crate) async fn event_bus(name: String, access: &Access) -> Result<Destination<EventBus>, Failure> {
-    let service = Service {
+    let service = PutService {
         name: "EventBridge",
-        simulate: Simulated::event_bus,
+        simulate: SimulatedService::event_bus,
         of_simulator: Simulator::eventbridge_client,
         of_config: aws_sdk_eventbridge::Client::new,
         target: |client, bus| EventBus::new(client, bus),
-        measure: |event| Measured::in_units(event_size(event), REQUEST),
+        measure: |event| EntrySize::in_units(event_size(event), REQUEST),
         unit: "events' worth of 64 KiB",
     };
     service.destination(name, access).await
 }
 
 /// A service that entries are put into, and how.
-struct Service<C, T: Target> {
+struct PutService<C, T: Target> {
     /// Its name in AWS's configuration.
     name: &'static str,
-    simulate: fn(&str, f64) -> Simulated,
+    simulate: fn(&str, f64) -> SimulatedService,
     of_simulator: fn(&Simulator) -> C,
     of_config: fn(&SdkConfig) -> C,
     target: fn(C, &str) -> T,
-    measure: fn(&T::Entry) -> Measured,
+    measure: fn(&T::Entry) -> EntrySize,
     unit: &'static str,
 }
 
-impl<C, T: Target> Service<C, T> {
+impl<C, T: Target> PutService<C, T> {
     async fn destination(self, name: String, access: &Access) -> Result<Destination<T>, Failure> {
         let connection = access.connection.within(region_of_arn(&name), &name)?;
         let (client, settings, simulated) = if let Some(rate) = access.simulate {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use super::appended::OpenedFile;
+use super::append_file::OpenedFile;
 use crate::output::FileIdentity;
 
 /// Texts that are remembered. Later ones replace them.
@@ -13,19 +13,19 @@ const MOST: usize = 1 << 20;
 /// Recognizes lines that come back. The same line may be in an input twice, so it is also looked whether the process at the other end of
 /// a pipe has the file open.
 #[derive(Debug)]
-pub(super) struct FedBack {
+pub(super) struct Feedback {
     kept: FileIdentity,
     pipes: Vec<FileIdentity>,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenLines>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenLines {
     checksums: HashSet<u64>,
     again: u64,
 }
 
-impl FedBack {
+impl Feedback {
     /// For this file, if the input comes from pipes, which are these.
     pub(super) fn new(kept: &OpenedFile, pipes: &[FileIdentity]) -> Option<Self> {
         Some(Self {

@@ -9,7 +9,7 @@ use crate::outcome::Failure;
 
 /// How many messages are not visible, and for how long others hide those that they receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hidden {
+pub(crate) struct HiddenMessages {
     pub(crate) messages: u64,
     /// The visibility timeout of the queue.
     pub(crate) timeout: Duration,
@@ -17,7 +17,7 @@ pub(crate) struct Hidden {
 
 impl ExistingQueue {
     /// The messages that are not visible now, about. `None` if the service does not tell.
-    pub(crate) async fn hidden(&self) -> Result<Option<Hidden>, Failure> {
+    pub(crate) async fn hidden(&self) -> Result<Option<HiddenMessages>, Failure> {
         use QueueAttributeName::{ApproximateNumberOfMessagesNotVisible, VisibilityTimeout};
 
         let ask = self.client.get_queue_attributes().queue_url(&self.url);
@@ -27,9 +27,11 @@ impl ExistingQueue {
         let answer = self.lookup_time.wait(&self.url, ask.send()).await?.ok();
         let attributes = answer.and_then(|answer| answer.attributes);
         let number = |name| attributes.as_ref()?.get(&name)?.parse::<u64>().ok();
-        Ok(number(ApproximateNumberOfMessagesNotVisible).map(|messages| Hidden {
-            messages,
-            timeout: Duration::from_secs(number(VisibilityTimeout).unwrap_or_default()),
-        }))
+        Ok(
+            number(ApproximateNumberOfMessagesNotVisible).map(|messages| HiddenMessages {
+                messages,
+                timeout: Duration::from_secs(number(VisibilityTimeout).unwrap_or_default()),
+            }),
+        )
     }
 }

@@ -9,8 +9,8 @@ use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::attribute::{text, unreadable};
-use crate::format::one_per_line::Parse;
+use super::super::attribute::{text, unreadable};
+use crate::format::line_records::LineParser;
 use crate::source::Flaw;
 
 /// Records for a data stream: each line is the data, or a JSON object that contains it.
@@ -46,7 +46,7 @@ struct DeliveryFields<'a> {
 
 const SYNTAX: &str = "this is not JSON: if each line is the data of a record, use --format text";
 
-impl Parse<PutRecordsRequestEntry> for StreamRecords {
+impl LineParser<PutRecordsRequestEntry> for StreamRecords {
     fn parse(&mut self, line: &[u8]) -> Result<PutRecordsRequestEntry, Flaw> {
         let (data, key) = if self.is_json {
             let data = "a record is a JSON object with `data` and optionally `partition_key`: if each line is the data of a \
@@ -67,7 +67,7 @@ impl Parse<PutRecordsRequestEntry> for StreamRecords {
     }
 }
 
-impl Parse<Record> for DeliveryRecords {
+impl LineParser<Record> for DeliveryRecords {
     fn parse(&mut self, line: &[u8]) -> Result<Record, Flaw> {
         let mut bytes = if self.is_json {
             let data = "a record is a JSON object with `data`: if each line is the data of a record, use --format text";

@@ -9,9 +9,9 @@ use aws_sdk_sns::types::{MessageAttributeValue, PublishBatchRequestEntry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
-use super::group::Groups;
-use crate::format::one_per_line::Parse;
+use super::super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
+use super::super::group::Groups;
+use crate::format::line_records::LineParser;
 use crate::source::Flaw;
 
 /// Messages: each line is the text, or a JSON object that contains it.
@@ -23,7 +23,7 @@ pub(crate) struct Notifications {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields<'a> {
+struct NotificationFields<'a> {
     #[serde(borrow)]
     message: &'a RawValue,
     subject: Option<String>,
@@ -38,7 +38,7 @@ const DATA: &str = "a message is a JSON object with `message` and optionally `su
 
 const SYNTAX: &str = "this is not JSON: if each line is the text of a message, use --format text";
 
-impl Parse<PublishBatchRequestEntry> for Notifications {
+impl LineParser<PublishBatchRequestEntry> for Notifications {
     fn parse(&mut self, line: &[u8]) -> Result<PublishBatchRequestEntry, Flaw> {
         let mut message = self.message(line)?;
         self.groups.complete(&mut message.message_group_id)?;
@@ -52,7 +52,7 @@ impl Notifications {
             return built(PublishBatchRequestEntry::builder().message(utf8(line)?));
         }
         let read = serde_json::from_slice(line);
-        let fields: Fields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
+        let fields: NotificationFields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
         let message = PublishBatchRequestEntry::builder()
             .message(text(fields.message)?)
             .set_subject(fields.subject)

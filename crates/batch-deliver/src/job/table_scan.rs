@@ -1,21 +1,22 @@
 //! The items of a table as the records of a delivery, and the journal of that.
 
 use std::io;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task;
 
-use super::records::Reading;
+use super::reading::ReaderHandle;
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::format::{Item, ItemFormat};
-use crate::keeping::{Claim, Failures, Identity, Journal, Location, ScanFound, ScanState};
+use crate::keeping::{Claim, EarlierScan, Failures, Identity, Journal, Location, ScanState};
 use crate::outcome::Failure;
-use crate::sink::{Existing, Settings};
-use crate::source::{Ahead, Flaw, OfItem, PAGE_ITEMS, ScanPosition, Segments, TableReads, read_table};
-#[cfg(feature = "distributed")]
-use crate::source::{ScanProgress, ScannedItems};
+use crate::sink::{ExistingTable, Settings};
+use crate::source::{
+    Flaw, ItemEntry, PAGE_ITEMS, ReadAhead, ScanPosition, ScanProgress, ScannedItems, Segments, TableReads, read_table,
+};
 use crate::stop::Stop;
 
 /// Items that may be delivered or in flight without being in the journal, in addition to those of a page.
@@ -24,11 +25,14 @@ const AHEAD: u64 = 10_000;
 /// Items that a delivery may repeat after a kill.
 pub(crate) const DELIVERED_AGAIN: u64 = AHEAD + PAGE_ITEMS as u64;
 
+/// Makes the entry of an item.
+pub(crate) type EntryMaker<E> = Arc<dyn Fn(Item) -> Result<E, Flaw> + Send + Sync>;
+
 /// What is read of a table.
 #[derive(Clone, Copy)]
-pub(crate) struct Scanning<'a> {
+pub(crate) struct TableScan<'a> {
     pub(crate) reads: &'a TableReads,
-    pub(crate) table: &'a Existing,
+    pub(crate) table: &'a ExistingTable,
     /// The segments that are read, if not all of them are.
     pub(crate) segments: Option<&'a Segments>,
     /// Items that may be delivered a second time if the process is killed.
@@ -36,19 +40,17 @@ pub(crate) struct Scanning<'a> {
 }
 
 /// A journal that was opened.
-pub(crate) struct Opened {
+pub(crate) struct OpenedScan {
     state: ScanState,
-    position: Option<ScanPosition>,
+    pub(super) position: Option<ScanPosition>,
     /// What earlier runs have not delivered, and no run of the whole has reported.
-    pub(crate) failures: Failures,
+    pub(super) failures: Failures,
     /// Items that earlier runs have settled.
-    #[cfg(feature = "distributed")]
     pub(crate) settled: u64,
 }
 
 /// The journal of items that one task takes and keeps.
-#[cfg(feature = "distributed")]
-pub(crate) struct Continued {
+pub(crate) struct ItemJournal {
     state: ScanState,
     progress: ScanProgress,
     segments: Option<Segments>,
@@ -57,8 +59,7 @@ pub(crate) struct Continued {
     place: Value,
 }
 
-#[cfg(feature = "distributed")]
-impl Continued {
+impl ItemJournal {
     /// Writes the journal as it is, which fails if another run has taken it over. Blocks.
     pub(crate) fn confirm(&mut self) -> io::Result<()> {
         self.state.write(self.place.clone(), 0)
@@ -95,14 +96,7 @@ fn places(segments: Option<&Segments>, position: &ScanPosition) -> serde_json::R
     }
 }
 
-impl Opened {
-    /// Whether an earlier run has begun.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.position.is_some()
-    }
-}
-
-impl Scanning<'_> {
+impl TableScan<'_> {
     /// The journal at this place, of a delivery that the settings identify in addition to what is read. Blocks.
     pub(crate) fn journal(
         &self,
@@ -111,7 +105,7 @@ impl Scanning<'_> {
         claim: Claim,
         connection: &Connection,
         console: &Console,
-    ) -> Result<Opened, Failure> {
+    ) -> Result<OpenedScan, Failure> {
         let segments = self
             .segments
             .map(|own| ("segments", format!("{}-{}", own.begin, own.end)));
@@ -125,7 +119,7 @@ impl Scanning<'_> {
         let unknown = identity.unknown();
         let open = || ScanState::open(location, identity, claim, connection, console);
         let (state, found) = task::block_in_place(open)?;
-        let ScanFound {
+        let EarlierScan {
             position,
             items,
             failures,
@@ -138,7 +132,7 @@ impl Scanning<'_> {
             ))
         })?;
         if let Some(unknown) = unknown.filter(|_| position.is_some()) {
-            console.info(&super::not_compared(&unknown));
+            console.info(&not_compared(&unknown));
         }
         if items > 0 {
             console.info(&format!("{} items are settled by earlier runs", grouped(items)));
@@ -154,11 +148,10 @@ impl Scanning<'_> {
                 "the last run was stopped or killed: up to {most} items may be written twice"
             ));
         }
-        Ok(Opened {
+        Ok(OpenedScan {
             state,
             position,
             failures,
-            #[cfg(feature = "distributed")]
             settled: items,
         })
     }
@@ -171,22 +164,21 @@ impl Scanning<'_> {
     }
 
     /// The items from the position of the journal on, and the journal if there is one.
-    #[cfg(feature = "distributed")]
     pub(crate) fn continued(
         &self,
-        opened: Option<Opened>,
+        opened: Option<OpenedScan>,
         stop: &Stop,
-    ) -> Result<(ScannedItems, Option<Continued>), Failure> {
+    ) -> Result<(ScannedItems, Option<ItemJournal>), Failure> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
         let start = self.start()?;
-        let Some(Opened { state, position, .. }) = opened else {
+        let Some(OpenedScan { state, position, .. }) = opened else {
             return Ok((self.reads.scan_from(client, token, start).items(), None));
         };
         let items = self.reads.scan_from(client, token, position.or(start)).items();
         let progress = items.progress();
         let place = places(self.segments, &progress.position_after(0))
             .map_err(|error| Failure::Failed(format!("the position cannot be written: {error}")))?;
-        let journal = Continued {
+        let journal = ItemJournal {
             state,
             progress,
             segments: self.segments.cloned(),
@@ -197,7 +189,7 @@ impl Scanning<'_> {
     }
 
     /// Records that the run begins: what it writes before the next position is kept is its own for the next one. Blocks.
-    fn begin(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
+    fn note_start(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
         let start = places(self.segments, start)?;
         let begun = task::block_in_place(|| state.write(start, 0));
         // By its kind, a worker recognizes that another one continues the journal.
@@ -211,13 +203,13 @@ impl Scanning<'_> {
     }
 
     /// Reads the items as entries, with their text if dead letters are to repeat it. The error is that of the journal.
-    pub(crate) fn read<E: Send + 'static>(
+    pub(super) fn begin<E: Send + 'static>(
         &self,
-        opened: Option<Opened>,
+        opened: Option<OpenedScan>,
         keeps_text: bool,
         stop: &Stop,
-        entry: impl Fn(Item) -> Result<E, Flaw> + Send + 'static,
-    ) -> io::Result<(Reading<E>, Option<Journal>)> {
+        entry: EntryMaker<E>,
+    ) -> io::Result<(ReaderHandle<E>, Option<Journal>)> {
         let (client, token) = (self.table.client.clone(), stop.token.clone());
         let start = self.start().map_err(|failure| io::Error::other(failure.to_string()))?;
         let (items, journal, ahead) = match opened {
@@ -225,7 +217,7 @@ impl Scanning<'_> {
                 let scan = self.reads.scan_from(client, token, start);
                 (scan.items(), None, None)
             }
-            Some(Opened {
+            Some(OpenedScan {
                 mut state, position, ..
             }) => {
                 let is_begun = position.is_some();
@@ -233,7 +225,7 @@ impl Scanning<'_> {
                 let items = scan.items();
                 let progress = items.progress();
                 if !is_begun {
-                    self.begin(&mut state, &progress.position_after(0))?;
+                    self.note_start(&mut state, &progress.position_after(0))?;
                 }
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();
@@ -242,11 +234,11 @@ impl Scanning<'_> {
                     Ok((place, progress.items_before(items)))
                 };
                 let journal = Journal::of_scan(state, position, sender, stop.token.clone());
-                let ahead = Ahead { most: AHEAD, settled };
+                let ahead = ReadAhead { most: AHEAD, settled };
                 (items, Some(journal), Some(ahead))
             }
         };
-        let entry = move |item: Item| -> OfItem<E> {
+        let entry = move |item: Item| -> ItemEntry<E> {
             let text = keeps_text.then(|| {
                 let mut line = Vec::new();
                 ItemFormat::Dynamodb.append(&item, &mut line);
@@ -256,7 +248,7 @@ impl Scanning<'_> {
             (text, entry(item))
         };
         let (receiver, read) = read_table(&self.reads.table, items, entry, ahead);
-        let reading = Reading {
+        let reading = ReaderHandle {
             receiver,
             read,
             names: [self.reads.table.clone()].into(),
@@ -264,4 +256,11 @@ impl Scanning<'_> {
         };
         Ok((reading, journal))
     }
+}
+
+/// What cannot be known of the place of a delivery that earlier runs have begun.
+pub(super) fn not_compared(unknown: &str) -> String {
+    format!(
+        "the {unknown} cannot be looked up without the permission, and so is not compared with that of earlier runs"
+    )
 }

@@ -1,23 +1,18 @@
 //! What a worker does with the items of tables.
 
-use std::sync::Arc;
-
 use crate::connection::Connection;
-use crate::format::Item;
+use crate::job::EntryMaker;
 use crate::outcome::Failure;
-use crate::sink::{Destination, Existing, TABLE_ARN, Target, existing};
-use crate::source::{Flaw, TableReads};
-
-/// Makes the entry of an item.
-pub(crate) type EntryOf<E> = Arc<dyn Fn(Item) -> Result<E, Flaw> + Send + Sync>;
+use crate::sink::{Destination, ExistingTable, TABLE_ARN, Target, existing};
+use crate::source::TableReads;
 
 /// What is done with the items of tables.
-pub(crate) struct FromTables<E> {
+pub(crate) struct SegmentSource<E> {
     /// What is read, of whichever table.
     pub(crate) reads: TableReads,
     /// How the tables are reached.
     pub(crate) connection: Connection,
-    pub(crate) entry: EntryOf<E>,
+    pub(crate) entry: EntryMaker<E>,
     pub(crate) which: SourceTables,
     /// Whether nothing but segments is delivered, because what is read of them is chosen.
     pub(crate) is_only: bool,
@@ -32,14 +27,14 @@ pub(crate) enum SourceTables {
     Destination,
 }
 
-impl<E> FromTables<E> {
+impl<E> SegmentSource<E> {
     /// The table, if its items are taken for this destination.
     pub(super) async fn table<T: Target>(
         &self,
         name: &str,
         destination: &Destination<T>,
         connection: &Connection,
-    ) -> Result<Existing, Failure> {
+    ) -> Result<ExistingTable, Failure> {
         let refused = |words: String| Err(Failure::WrongUse(words));
         let own = &destination.name;
         if self.which == SourceTables::Destination && own != name {

@@ -8,25 +8,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use super::dead_letter::{DeadLetter, HandedOver, Letter};
+use super::cause_tally::CauseTally;
+use super::dead_letter::{DeadLetter, Letter, LetterReceipt};
 use super::failed_conditions::FailedConditions;
-use super::failures::{Failed, Failures};
-use super::handed_back::HandedBack;
-use super::journal::{Journal, Stopped};
+use super::failures::{FailedRecord, Failures};
+use super::journal::{Journal, StopLine};
 use super::window::{BadLine, Origin, Window};
-use crate::sink::{Disposition, Undelivered};
+use crate::sink::{Disposition, UndeliveredEntry};
 use crate::stop::Stop;
 
 /// Writes the results of entries: to the journal, the dead letters, and the causes for the summary.
 #[derive(Debug)]
-pub(crate) struct Settling {
+pub(crate) struct Settlement {
     pub(crate) window: Window,
     pub(crate) names: Arc<[String]>,
     pub(crate) journal: Option<Journal>,
     pub(crate) dead_letter: Option<DeadLetter>,
     /// The file of records whose condition did not hold.
     pub(crate) failed: Option<Arc<FailedConditions>>,
-    pub(crate) handed_back: Mutex<HandedBack>,
+    pub(crate) handed_back: Mutex<CauseTally>,
     /// What earlier runs have not delivered, and no run of the whole has reported.
     pub(crate) earlier: Failures,
     pub(crate) stop: Stop,
@@ -38,7 +38,7 @@ pub(crate) struct Settling {
     pub(crate) left: AtomicU64,
 }
 
-impl Settling {
+impl Settlement {
     /// The entry at this position was delivered, or superseded by a newer one, or its condition did not hold.
     pub(crate) fn decided(self: &Arc<Self>, position: u64, disposition: &Disposition) {
         let Some(origin) = self.window.settle(position) else {
@@ -58,7 +58,7 @@ impl Settling {
     ///
     /// It is settled in a task, because a delivery that ends early does not wait for a handler for longer than its grace
     /// periods, and a dead letter must be written neither in part nor twice.
-    pub(crate) fn undelivered(self: &Arc<Self>, undelivered: Undelivered) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn undelivered(self: &Arc<Self>, undelivered: UndeliveredEntry) -> impl Future<Output = ()> + use<> {
         let origin = self.window.settle(undelivered.position);
         let settled = origin.map(|origin| {
             let settling = Arc::clone(self);
@@ -96,7 +96,7 @@ impl Settling {
         let BadLine { origin, .. } = bad_line;
         let is_kept = self.dead_letter.is_some() && origin.text.is_some();
         if let (Some(journal), Some(checksum), false) = (&self.journal, bad_line.checksum_before, is_kept) {
-            journal.stopped_at(Stopped {
+            journal.stopped_at(StopLine {
                 number: origin.number,
                 input: origin.place.input,
                 line: origin.place.line,
@@ -106,7 +106,7 @@ impl Settling {
     }
 
     /// Settles the entries that the delivery has handed back, and waits for all that are being settled.
-    pub(crate) async fn end(self: &Arc<Self>, handed_back: impl Iterator<Item = Undelivered>) {
+    pub(crate) async fn end(self: &Arc<Self>, handed_back: impl Iterator<Item = UndeliveredEntry>) {
         for undelivered in handed_back {
             drop(self.undelivered(undelivered));
         }
@@ -114,7 +114,7 @@ impl Settling {
         self.under_way.wait().await;
     }
 
-    async fn settle_undelivered(&self, origin: &Origin, undelivered: &Undelivered) {
+    async fn settle_undelivered(&self, origin: &Origin, undelivered: &UndeliveredEntry) {
         let is_left = self.is_left_to_the_next_run(undelivered);
         if is_left
             && undelivered.may_have_been_delivered
@@ -130,7 +130,7 @@ impl Settling {
 
     /// Whether the entry is left to the next run: its attempts were cut short, and the next run finds it by the journal. An entry
     /// that was given up is not left, because later entries of its key or group were sent, and it would overwrite them.
-    fn is_left_to_the_next_run(&self, undelivered: &Undelivered) -> bool {
+    fn is_left_to_the_next_run(&self, undelivered: &UndeliveredEntry) -> bool {
         undelivered.was_cut_short() && (self.is_repeated || self.journal.is_some())
     }
 
@@ -138,7 +138,7 @@ impl Settling {
     async fn settle_failed(&self, origin: &Origin, failed: &FailedConditions) {
         match &origin.text {
             Some(text) => drop(
-                self.stored(origin, failed.write(text).map(HandedOver::Written), None)
+                self.stored(origin, failed.write(text).map(LetterReceipt::Written), None)
                     .await,
             ),
             None => self.settle(origin),
@@ -146,8 +146,8 @@ impl Settling {
     }
 
     /// Writes a dead letter. If that fails, the delivery stops. Returns whether the entry is kept.
-    async fn write_dead_letter(&self, origin: &Origin, undelivered: &Undelivered) -> bool {
-        let mut failed = Failed {
+    async fn write_dead_letter(&self, origin: &Origin, undelivered: &UndeliveredEntry) -> bool {
+        let mut failed = FailedRecord {
             number: origin.number,
             place: origin.place,
             words: undelivered.printed(),
@@ -173,7 +173,7 @@ impl Settling {
         } = bad_line;
         let place = (&*self.names[origin.place.input], origin.place.line);
         let letter = Letter::of_bad_line(header.as_deref(), origin.text.as_deref(), place, &flaw);
-        let failed = Failed {
+        let failed = FailedRecord {
             number: origin.number,
             place: origin.place,
             words: flaw.to_string(),
@@ -195,7 +195,7 @@ impl Settling {
 
     /// Settles what was handed over when it is stored: as failed, or else as done. If that fails, the delivery stops. Returns whether it is
     /// kept.
-    async fn stored(&self, origin: &Origin, written: io::Result<HandedOver>, failed: Option<Failed>) -> bool {
+    async fn stored(&self, origin: &Origin, written: io::Result<LetterReceipt>, failed: Option<FailedRecord>) -> bool {
         let stored = match written {
             Ok(handed_over) => handed_over.stored().await,
             Err(error) => Err(error),
@@ -214,7 +214,7 @@ impl Settling {
     }
 
     /// The record is settled, and was not delivered: the runs that follow know of it by the journal alone.
-    fn fail(&self, failed: Failed) {
+    fn fail(&self, failed: FailedRecord) {
         if let Some(journal) = &self.journal {
             journal.fail(failed);
         }

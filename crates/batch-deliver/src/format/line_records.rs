@@ -5,33 +5,30 @@ use std::io::{self, Cursor, Read};
 use super::container::{Container, container, read_first_line, read_start};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
-#[cfg(any(feature = "put", feature = "s3"))]
 use super::text::{lines_of_text, refusal};
-#[cfg(any(feature = "put", feature = "s3"))]
-use crate::source::Format;
-use crate::source::{Flaw, Record, Records};
+use crate::source::{Flaw, Format, Record, Records};
 
 /// Makes an entry from a line.
-pub(crate) trait Parse<E>: Send {
+pub(crate) trait LineParser<E>: Send {
     fn parse(&mut self, line: &[u8]) -> Result<E, Flaw>;
 }
 
 /// Records of one line each, or of a part of one, or of a list in a document.
-pub(crate) struct OnePerLine<P> {
-    texts: Texts,
+pub(crate) struct LineRecords<P> {
+    texts: LineSource,
     parse: P,
     keeps_text: bool,
 }
 
-enum Texts {
+enum LineSource {
     Lines(Lines<Box<dyn Read + Send>>),
     Document(Document<Box<dyn Read + Send>>),
 }
 
-impl<P> OnePerLine<P> {
+impl<P> LineRecords<P> {
     pub(crate) fn new(input: Box<dyn Read + Send>, parse: P, keeps_text: bool) -> Self {
         Self {
-            texts: Texts::Lines(Lines::new(input)),
+            texts: LineSource::Lines(Lines::new(input)),
             parse,
             keeps_text,
         }
@@ -59,8 +56,8 @@ impl<P> OnePerLine<P> {
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         Ok(Self {
             texts: match members {
-                Some(members) => Texts::Document(Document::new(whole, members)),
-                None => Texts::Lines(Lines::of_objects(whole)),
+                Some(members) => LineSource::Document(Document::new(whole, members)),
+                None => LineSource::Lines(Lines::of_objects(whole)),
             },
             parse,
             keeps_text,
@@ -68,7 +65,7 @@ impl<P> OnePerLine<P> {
     }
 }
 
-impl Texts {
+impl LineSource {
     fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         match self {
             Self::Lines(lines) => lines.next(),
@@ -77,9 +74,9 @@ impl Texts {
     }
 }
 
-impl<E, P: Parse<E>> Records<E> for OnePerLine<P> {
+impl<E, P: LineParser<E>> Records<E> for LineRecords<P> {
     fn next(&mut self, is_wanted: bool) -> io::Result<Option<Record<E>>> {
-        let has_columns = matches!(self.texts, Texts::Lines(_));
+        let has_columns = matches!(self.texts, LineSource::Lines(_));
         let Some(line) = self.texts.next()? else {
             return Ok(None);
         };
@@ -106,30 +103,28 @@ impl<E, P: Parse<E>> Records<E> for OnePerLine<P> {
 
     fn is_ready(&self) -> bool {
         match &self.texts {
-            Texts::Lines(lines) => lines.is_ready(),
-            Texts::Document(document) => document.is_ready(),
+            LineSource::Lines(lines) => lines.is_ready(),
+            LineSource::Document(document) => document.is_ready(),
         }
     }
 }
 
 /// A parser that makes an entry from each line.
-#[cfg(any(feature = "put", feature = "s3"))]
-pub(crate) struct EachLine<P> {
+pub(crate) struct LineFormat<P> {
     pub(crate) parse: P,
     pub(crate) keeps_text: bool,
 }
 
-#[cfg(any(feature = "put", feature = "s3"))]
-impl<E, P> Format<E> for EachLine<P>
+impl<E, P> Format<E> for LineFormat<P>
 where
-    P: Parse<E> + Clone + Sync + 'static,
+    P: LineParser<E> + Clone + Sync + 'static,
 {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<E>>> {
         self.open_part(lines_of_text(input)?, "")
     }
 
     fn open_part(&self, part: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<E>>> {
-        Ok(Box::new(OnePerLine::new(part, self.parse.clone(), self.keeps_text)))
+        Ok(Box::new(LineRecords::new(part, self.parse.clone(), self.keeps_text)))
     }
 
     fn can_be_cut(&self, start: &[u8], _: &str) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::source::{Place, SettledRecords};
+use crate::source::{LinePlace, SettledRecords};
 
 /// The most causes that are printed; the others are counted.
 const SHOWN: usize = 8;
@@ -14,7 +14,7 @@ const RUNS: usize = 1_000;
 
 /// Each cause with its first entry, and the lines that are only in their input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HandedBack {
+pub(crate) struct CauseTally {
     causes: Vec<Reason>,
     others: u64,
     /// By the number of the input.
@@ -26,13 +26,13 @@ pub(crate) struct HandedBack {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reason {
     pub(crate) words: String,
-    pub(crate) first: Place,
+    pub(crate) first: LinePlace,
     pub(crate) entries: u64,
 }
 
-impl HandedBack {
+impl CauseTally {
     /// The entry at this place was not delivered, with this cause. `is_kept`: it is in a journal or among the dead letters.
-    pub(crate) fn add(&mut self, place: Place, cause: String, is_kept: bool) {
+    pub(crate) fn add(&mut self, place: LinePlace, cause: String, is_kept: bool) {
         let is_full = self.causes.len() == SHOWN;
         match self.causes.iter_mut().find(|known| known.words == cause) {
             Some(known) => {
@@ -53,7 +53,7 @@ impl HandedBack {
     }
 
     /// The line at this place is neither in a journal nor among the dead letters.
-    pub(crate) fn only_in_the_input(&mut self, place: Place) {
+    pub(crate) fn only_in_the_input(&mut self, place: LinePlace) {
         if self.runs < RUNS {
             let lines = self.lines.entry(place.input).or_default();
             let before = lines.runs().count();
@@ -103,13 +103,13 @@ impl HandedBack {
 mod tests {
     use super::*;
 
-    fn place(line: u64) -> Place {
-        Place { input: 1, line }
+    fn place(line: u64) -> LinePlace {
+        LinePlace { input: 1, line }
     }
 
     #[test]
     fn each_cause_is_listed_once_with_its_first_place() {
-        let mut handed_back = HandedBack::default();
+        let mut handed_back = CauseTally::default();
         handed_back.add(place(7), "cancelled".to_owned(), true);
         handed_back.add(place(8), "closed".to_owned(), true);
         handed_back.add(place(3), "cancelled".to_owned(), true);
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn lines_that_are_only_in_their_input_are_listed_as_ranges() {
-        let mut handed_back = HandedBack::default();
+        let mut handed_back = CauseTally::default();
         for line in [9, 3, 7, 8] {
             handed_back.add(place(line), "closed".to_owned(), false);
         }
-        handed_back.add(Place { input: 0, line: 5 }, "closed".to_owned(), false);
+        handed_back.add(LinePlace { input: 0, line: 5 }, "closed".to_owned(), false);
         let names = ["a.jsonl".to_owned(), "b.jsonl".to_owned()];
         assert_eq!(handed_back.lines(&names, 9).unwrap(), "a.jsonl: 5, b.jsonl: 3, 7-9");
         assert_eq!(

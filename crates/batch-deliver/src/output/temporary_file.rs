@@ -17,7 +17,7 @@ const DIGITS: usize = 16;
 
 /// A file beside another one, which its owner alone may read. Unless it replaces the other one, it is removed.
 #[derive(Debug)]
-pub(crate) struct Temporary {
+pub(crate) struct TemporaryFile {
     file: File,
     name: TemporaryName,
     target: PathBuf,
@@ -30,7 +30,7 @@ struct TemporaryName {
     identity: Option<FileIdentity>,
 }
 
-impl Temporary {
+impl TemporaryFile {
     /// Creates a file beside this one, and locks it. It is an error of the kind `WouldBlock` if another process does the same. What
     /// processes that were killed have left is removed.
     pub(crate) fn beside(target: &Path) -> io::Result<Self> {
@@ -223,7 +223,7 @@ mod tests {
         for name in kept.iter().chain(&["out.0123456789abcdef.new"]) {
             fs::write(folder.path().join(name), "left").unwrap();
         }
-        let temporary = Temporary::beside(&target).unwrap();
+        let temporary = TemporaryFile::beside(&target).unwrap();
         temporary.file().write_all(b"whole").unwrap();
         temporary.replace().unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "whole");
@@ -238,9 +238,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out");
         fs::write(&target, "old").unwrap();
-        let first = Temporary::beside(&target).unwrap();
+        let first = TemporaryFile::beside(&target).unwrap();
         assert_eq!(
-            Temporary::beside(&target).unwrap_err().kind(),
+            TemporaryFile::beside(&target).unwrap_err().kind(),
             io::ErrorKind::WouldBlock
         );
         drop(first);
@@ -254,7 +254,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out");
         for is_replaced in [true, false] {
-            let temporary = Temporary::beside(&target).unwrap();
+            let temporary = TemporaryFile::beside(&target).unwrap();
             let own = temporary.name.path.clone();
             fs::remove_file(&own).unwrap();
             fs::write(&own, "mine").unwrap();

@@ -15,7 +15,7 @@ const TAIL: u64 = 64 << 10;
 
 /// A file that grows by whole lines, of one process at a time. Only its owner may read a new one.
 #[derive(Debug)]
-pub(super) struct Appended {
+pub(super) struct AppendFile {
     opened: Arc<OpenedFile>,
     /// Bytes of whole lines.
     length: u64,
@@ -95,7 +95,7 @@ impl OpenedFile {
     }
 }
 
-impl Appended {
+impl AppendFile {
     /// Opens a file, which may end in the middle of a line.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
@@ -322,12 +322,12 @@ mod tests {
             ("{}\n{no JSON", "{}\n{no JSON\n"),
         ] {
             fs::write(&path, text).unwrap();
-            Appended::open_json_lines(&path).unwrap();
+            AppendFile::open_json_lines(&path).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), expected, "{text:?}");
         }
         let long = format!("{{}}\n{{\"a\":\"{}", "x".repeat(200_000));
         fs::write(&path, long).unwrap();
-        Appended::open_json_lines(&path).unwrap();
+        AppendFile::open_json_lines(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
     }
 
@@ -337,7 +337,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
         for is_taken in [false, true] {
-            let mut file = Appended::open(&path).unwrap();
+            let mut file = AppendFile::open(&path).unwrap();
             file.write(b"first").unwrap();
             file.opened().sync().unwrap();
             fs::remove_file(&path).unwrap();
@@ -352,7 +352,7 @@ mod tests {
             assert_eq!(restored, "first\nsecond\n");
             fs::remove_file(&path).unwrap();
         }
-        let mut file = Appended::open(&path).unwrap();
+        let mut file = AppendFile::open(&path).unwrap();
         file.write(b"first").unwrap();
         fs::rename(&path, folder.path().join("other")).unwrap();
         let error = file.opened().sync().unwrap_err().to_string();

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::attribute::{text, unreadable, utf8};
-use crate::format::one_per_line::Parse;
+use super::super::attribute::{text, unreadable, utf8};
+use crate::format::line_records::LineParser;
 use crate::source::Flaw;
 
 /// The parts of events that do not have them.
@@ -27,7 +27,7 @@ pub(crate) struct EventLines {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields<'a> {
+struct EventFields<'a> {
     #[serde(borrow)]
     detail: &'a RawValue,
     detail_type: Option<String>,
@@ -42,7 +42,7 @@ const DATA: &str = "an event is a JSON object with `detail` and optionally `deta
 
 const SYNTAX: &str = "this is not JSON: an event has a JSON object as its detail";
 
-impl Parse<PutEventsRequestEntry> for EventLines {
+impl LineParser<PutEventsRequestEntry> for EventLines {
     fn parse(&mut self, line: &[u8]) -> Result<PutEventsRequestEntry, Flaw> {
         let event = PutEventsRequestEntry::builder();
         let EventDefaults { source, detail_type } = self.otherwise.clone();
@@ -51,7 +51,7 @@ impl Parse<PutEventsRequestEntry> for EventLines {
             return Ok(event.set_source(source).set_detail_type(detail_type).build());
         }
         let read = serde_json::from_slice(line);
-        let fields: Fields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
+        let fields: EventFields<'_> = read.map_err(|error| unreadable(&error, line, DATA, SYNTAX))?;
         let time = fields.time.map(|time| {
             let words = "`time` must be a time such as 2026-11-24T12:00:00Z";
             DateTime::from_str(&time, DateTimeFormat::DateTimeWithOffset).map_err(|_| Flaw::new(words))

@@ -1,0 +1,125 @@
+//! The files that a pattern matches.
+
+use std::fs;
+use std::path::{Path, PathBuf, is_separator};
+
+use glob::Pattern;
+
+use super::names::{WILDCARDS, searched};
+
+/// A part of a pattern, between its slashes.
+enum PatternPart<'a> {
+    /// A name without wildcards.
+    Name(&'a str),
+    /// `**`: any folders, or none.
+    Folders,
+    /// Names that match, and whether they may begin with a dot, as in a shell.
+    Names(Pattern, bool),
+}
+
+/// The files that match, in the order of their names. A name that matches but for bytes that are not UTF-8 is an error.
+pub(super) fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
+    let invalid = |error| format!("{pattern} is not a valid pattern: {error}");
+    Pattern::new(pattern).map_err(invalid)?;
+    let mut parts = Vec::new();
+    for part in Path::new(pattern) {
+        let part = part.to_str().unwrap_or_default();
+        match part {
+            "**" if matches!(parts.last(), Some(PatternPart::Folders)) => {}
+            "**" => parts.push(PatternPart::Folders),
+            part if part.contains(WILDCARDS) => {
+                let names = Pattern::new(part).map_err(invalid)?;
+                parts.push(PatternPart::Names(names, part.starts_with('.')));
+            }
+            part => parts.push(PatternPart::Name(part)),
+        }
+    }
+    let mut files = Vec::new();
+    // What ends with a slash is a folder.
+    if !pattern.ends_with(is_separator) {
+        search(Path::new(""), &parts, &mut files).map_err(|words| format!("{pattern} {words}"))?;
+    }
+    Ok(files)
+}
+
+/// Adds the files below the folder that match the parts.
+fn search(folder: &Path, parts: &[PatternPart<'_>], files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let [part, rest @ ..] = parts else { return Ok(()) };
+    match part {
+        PatternPart::Name(name) => {
+            let path = folder.join(name);
+            if !rest.is_empty() {
+                return search(&path, rest, files);
+            }
+            if path.symlink_metadata().is_ok() && !path.is_dir() {
+                files.push(path);
+            }
+        }
+        PatternPart::Names(..) => {
+            for path in entries(folder)? {
+                search_entry(path, parts, files)?;
+            }
+        }
+        PatternPart::Folders => {
+            if let [PatternPart::Name(_), ..] = rest {
+                search(folder, rest, files)?;
+            }
+            for path in entries(folder)? {
+                if let [PatternPart::Names(..), ..] = rest {
+                    search_entry(path.clone(), rest, files)?;
+                }
+                if path.is_dir() && !is_hidden(&path) {
+                    search(&path, parts, files)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds an entry of a folder, or the files below it, if its name matches the first part.
+fn search_entry(path: PathBuf, parts: &[PatternPart<'_>], files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let [PatternPart::Names(names, also_hidden), rest @ ..] = parts else {
+        return Ok(());
+    };
+    let name = path.file_name().unwrap_or_default();
+    let is_meant = names.matches(&name.to_string_lossy()) && (*also_hidden || !is_hidden(&path));
+    if !is_meant || path.is_dir() == rest.is_empty() {
+        return Ok(());
+    }
+    let is_utf_8 = name.to_str().is_some();
+    let before = files.len();
+    if rest.is_empty() {
+        files.push(path);
+    } else {
+        search(&path, rest, files)?;
+    }
+    match files.get(before) {
+        Some(path) if !is_utf_8 => Err(format!(
+            "matches {}, whose name is not UTF-8: rename it, or give - and its content on the standard input",
+            path.as_os_str().as_encoded_bytes().escape_ascii()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What is in a folder, in the order of the names. There is nothing in what is not a folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let folder_read = searched(folder);
+    if !folder_read.is_dir() {
+        return Ok(Vec::new());
+    }
+    let names = fs::read_dir(folder_read).and_then(|entries| {
+        let names = entries.map(|entry| Ok(entry?.file_name()));
+        names.collect::<Result<Vec<_>, _>>()
+    });
+    let mut names =
+        names.map_err(|error| format!("cannot be searched: {} cannot be read: {error}", folder.display()))?;
+    names.sort_unstable();
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+fn is_hidden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(b".")
+}
