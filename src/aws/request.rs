@@ -24,9 +24,9 @@ macro_rules! single_attempt {
         $crate::aws::request::single_attempt!($sdk, $client, None)
     };
     ($sdk:ident, $client:expr, $whole_body:expr) => {{
+        use $crate::aws::Transmission;
         use $crate::aws::renewal::Changes;
         use $crate::aws::request::renewal;
-        use $crate::aws::Transmission;
         use $sdk::config::retry::{RetryConfig, RetryMode};
         use $sdk::config::{FrameworkMetadata, Layer, SharedInterceptor};
         let retries = $client.config().retry_config().cloned();
