@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::backoff::{Adaptive, BackoffStrategy};
 use crate::pace::Gate;
 use crate::progress::Progress;
-#[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::Cause;
 
 /// Calls in flight. At a round trip of 10 ms they carry 40,000 writes/s to DynamoDB, the default quota of a table.

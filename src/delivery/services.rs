@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::Delivery;
 #[cfg(feature = "s3")]
 use super::Values;
-#[cfg(feature = "dynamodb")]
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]

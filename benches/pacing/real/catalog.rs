@@ -157,14 +157,7 @@ fn live() -> Vec<Scenario> {
 /// Calls and entries are throttled whatever the pace.
 fn at_random() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
-    for (share, slower) in [
-        (0.02, 1.5),
-        (0.05, 1.6),
-        (0.10, 1.8),
-        (0.20, 2.2),
-        (0.30, 3.0),
-        (0.45, 4.0),
-    ] {
+    for (share, slower) in [(0.02, 1.5), (0.05, 1.6), (0.10, 1.8)] {
         let calls = AtRandom {
             calls: share,
             entries: 0.0,

@@ -131,7 +131,10 @@ async fn live_tenant(service: Service, seed: u64) {
     let rate = service.scenario.tenant;
     let mut random = SmallRng::seed_from_u64(seed ^ 0x7e4a);
     let mut due = service.started;
-    while rate > 0.0 {
+    if rate <= 0.0 {
+        return;
+    }
+    loop {
         due += Duration::from_secs_f64(-(1.0 - random.random::<f64>()).ln() / rate);
         sleep_until(due).await;
         service.write_of_tenant();

@@ -9,11 +9,8 @@ use super::evidence::{Observation, Trials, chance, variance};
 /// No higher share is harmless, so that processes that share a service cannot settle above it together.
 const MAX_SHARE: f64 = 0.1;
 
-/// From so many throttled calls on there is a share, …
-const MIN_CALLS: f64 = 3.0;
-
-/// … unless it is smaller than this: so few cost no pace.
-const MIN_SHARE: f64 = 0.02;
+/// From so many throttled calls on there is a share.
+const MIN_CALLS: f64 = 2.0;
 
 /// Calls over which the share is averaged.
 const CALLS: f64 = 100.0;
@@ -45,10 +42,12 @@ impl HarmlessThrottles {
     /// A call at a pace that cannot be too fast.
     pub(super) fn measure(&mut self, answer: &Observation) {
         self.calls.add_within(Trials::new(1.0, whole(answer)), CALLS);
-        if self.calls.rejected >= MIN_CALLS {
-            let share = self.calls.share();
-            self.share = if share < MIN_SHARE { 0.0 } else { share.min(MAX_SHARE) };
-        }
+        let is_repeated = self.calls.rejected >= MIN_CALLS;
+        self.share = if is_repeated {
+            self.calls.share().min(MAX_SHARE)
+        } else {
+            0.0
+        };
     }
 
     /// The rejected share of a call that left at a pace below the estimate, unless it is harmless.
@@ -114,10 +113,17 @@ mod tests {
 
     #[test]
     fn a_share_of_two_to_ten_percent_is_harmless_and_no_higher_one() {
-        assert_about(measured(100).share(), 0.0);
+        assert_about(measured(300).share(), 0.0);
         assert!((0.03..0.06).contains(&measured(25).share()));
         assert_about(measured(3).share(), MAX_SHARE);
         assert_about(HarmlessThrottles::default().share(), 0.0);
+    }
+
+    #[test]
+    fn a_share_that_has_ended_is_forgotten() {
+        let mut harmless = measured(10);
+        calls(u32::MAX, 500).for_each(|answer| harmless.measure(&answer));
+        assert_about(harmless.share(), 0.0);
     }
 
     #[test]

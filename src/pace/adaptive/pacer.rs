@@ -30,7 +30,7 @@ const MAX_FALL: f64 = 0.3;
 const EXPLAINED: f64 = 0.5;
 
 /// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below so many
-/// entries, which every service accepts. Each call without one makes them larger.
+/// entries or units, which every service accepts. Each call without one makes them larger.
 const SMALLER: f64 = 0.5;
 const SMALL_CALL: f64 = 25.0;
 const LARGER: f64 = 1.02;
@@ -166,7 +166,7 @@ impl Pacer {
             // A window may be many seconds of the highest rate, and nothing is given back for a call that fails.
             Phase::Searching(search) => search
                 .admit(wanted, waiter.more, self.flow.in_flight())
-                .map(|limit| limit.min(self.max_call.max(SMALL_CALL)))
+                .map(|limit| limit.min(self.max_call))
                 .map(|limit| limit.min(self.settings.max_pace() * self.settings.call_seconds)),
             Phase::Draining { until } => Err((*until - now).min(ASK_AGAIN)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
@@ -204,7 +204,6 @@ impl Pacer {
         self.flow.reset();
         self.allowed = old.allowed;
         self.call = old.call;
-        self.max_call = old.max_call;
         self.reason = old.reason;
         self.earlier = old.earlier;
         let start = std::mem::replace(&mut self.phase, old.phase);
@@ -232,7 +231,13 @@ impl Pacer {
             let capacity = self.estimate.rate().unwrap_or(0.0).max(self.flow.recent());
             self.retries.observe(answer, capacity);
         }
-        self.estimate.observe(answer.accepted);
+        // Only a share of the capacity is asked for.
+        let share = if matches!(self.phase, Phase::Steady) {
+            self.settings.share
+        } else {
+            1.0
+        };
+        self.estimate.observe(answer.accepted / share);
         self.observe_size(answer);
         match &mut self.phase {
             Phase::Searching(search) => {
@@ -261,7 +266,7 @@ impl Pacer {
         if answer.judged.rejected <= 0.0 {
             self.max_call *= LARGER;
         } else if answer.all.sent > SMALL_CALL {
-            self.max_call = SMALLER * self.max_call.min(answer.all.sent);
+            self.max_call = (SMALLER * self.max_call.min(answer.all.sent)).max(SMALL_CALL);
         }
     }
 
@@ -283,7 +288,7 @@ impl Pacer {
         } else if answer.sent_at > self.schedule.cut_at && self.harmless.is_signal(answer) {
             self.signal(answer);
         }
-        if self.is_stalled(answer) {
+        if self.flow.is_stalled(answer.now, self.harmless.share()) {
             self.start_outage(answer.now);
         }
     }
@@ -294,14 +299,10 @@ impl Pacer {
         self.retries.are_paced() && answer.accepted > 0.0 && fresh.rejected <= EXPLAINED * fresh.sent
     }
 
-    fn is_stalled(&self, answer: &Observation) -> bool {
-        self.flow.is_stalled(answer.now, self.harmless.share())
-    }
-
     fn conditions(&self) -> Conditions {
         Conditions {
             capacity: self.capacity(),
-            recent: self.flow.recent(),
+            recent: self.flow.recent() / self.settings.share,
             call: self.call.max(1.0),
             trip: self.flow.trip(),
         }
@@ -315,7 +316,7 @@ impl Pacer {
     /// Entries in a call at most, at this pace.
     fn max_call(&self, pace: f64) -> f64 {
         let max = self.schedule.max_call(pace).min(pace * self.settings.call_seconds);
-        max.min(self.max_call.max(SMALL_CALL))
+        max.min(self.max_call)
     }
 
     /// The pace, in entries a second that are to be accepted.

@@ -66,7 +66,7 @@ const GOLDEN: f64 = 0.618_033_988_75;
 /// The pace follows calls of whose fresh entries at most this share was rejected.
 const MAX_FRESH_REJECTED: f64 = 0.25;
 
-/// The delay before that retry. It doubles with each rejection that random loss does not explain, and half of it is random.
+/// The delay before that retry. It doubles with each rejection, and half of it is random.
 pub(super) fn retry_delay(retry: Retry, jitter: &Jitter) -> Duration {
     let doublings = retry.number.saturating_sub(2).min(MAX_DOUBLINGS);
     let max = retry.previous.map_or(MAX_DELAY, |previous| {
@@ -154,7 +154,10 @@ impl RetryPace {
     pub(super) fn are_singled_out(answer: &Observation) -> bool {
         let retries = answer.retries();
         let probability = (retries.not_rejected() + 1.0) / (answer.fresh.sent + retries.sent);
-        answer.fresh.rejected <= 0.0 && retries.rejected > 0.0 && probability < MAX_PROBABILITY
+        answer.fresh.sent > 0.0
+            && answer.fresh.rejected <= 0.0
+            && retries.rejected > 0.0
+            && probability < MAX_PROBABILITY
     }
 
     fn start_pace(&mut self, now: f64) {

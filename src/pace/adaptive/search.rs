@@ -51,6 +51,14 @@ pub(super) struct Span {
     pub(super) window: f64,
 }
 
+/// When rejections began, with what was sent and rejected before.
+#[derive(Debug, Clone, Copy)]
+struct Rejections {
+    since: f64,
+    sent: f64,
+    rejected: f64,
+}
+
 /// The search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
@@ -59,7 +67,8 @@ pub(super) struct Search {
     sent: f64,
     rejected: f64,
     answered_at: Option<f64>,
-    rejected_since: Option<f64>,
+    /// The rejections that go on.
+    rejected_since: Option<Rejections>,
     /// Rejected calls beyond the usual share, and since when there are any.
     evidence: f64,
     span: Option<Span>,
@@ -93,10 +102,15 @@ impl Search {
             self.rejected_since = None;
         }
         if answer.judged.rejected > 0.0 && !explained {
-            self.rejected_since.get_or_insert(answer.now);
+            self.rejected_since.get_or_insert(Rejections {
+                since: answer.now,
+                sent: self.sent - answer.judged.sent,
+                rejected: self.rejected - answer.judged.rejected,
+            });
         }
         let span = self.collect(answer);
-        let is_over = self.evidence >= ENOUGH || self.is_stuck(answer.now);
+        let is_stuck = self.is_stuck(answer.now);
+        let is_over = self.evidence >= ENOUGH || is_stuck;
         if !is_over || span.is_none() {
             self.grow(answer, in_flight, trip);
             return None;
@@ -153,8 +167,12 @@ impl Search {
     }
 
     /// Whether rejections have gone on for too long.
-    fn is_stuck(&self, now: f64) -> bool {
-        self.rejected_since.is_some_and(|since| now - since > MAX_SECONDS) && self.rejected > MAX_SHARE * self.sent
+    fn is_stuck(&mut self, now: f64) -> bool {
+        let Some(first) = self.rejected_since.filter(|first| now - first.since > MAX_SECONDS) else {
+            return false;
+        };
+        self.rejected_since = None;
+        self.rejected - first.rejected > MAX_SHARE * (self.sent - first.sent)
     }
 }
 
@@ -250,6 +268,15 @@ mod tests {
             let answer = answer(pause * f64::from(call), if call % 10 == 0 { 25.0 } else { 0.0 });
             search.observe(&answer, 0.0, TRIP, explained).is_some()
         })
+    }
+
+    #[test]
+    fn rejections_that_go_on_end_it_however_much_was_accepted_before() {
+        let search = Search {
+            sent: 1e9,
+            ..with_window(100.0)
+        };
+        assert_eq!(calls_until_the_end(search, [2.0; 250]), Some(202));
     }
 
     #[test]
