@@ -39,6 +39,7 @@ pub(super) fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
     if !pattern.ends_with(is_separator) {
         search(Path::new(""), &parts, &mut files).map_err(|words| format!("{pattern} {words}"))?;
     }
+    files.sort();
     Ok(files)
 }
 
