@@ -16,7 +16,6 @@ use crate::report::Undelivered;
 pub(crate) trait ErasedTarget<E>: Send + Sync {
     fn name(&self) -> Cow<'_, str>;
     fn limits(&self) -> Limits;
-    fn throughput(&self) -> Option<f64>;
     fn preparation_fault(&self) -> Option<Fault>;
     fn prepare(&self) -> BoxFuture<'_, ()>;
     fn identify(&self, entry: &mut E, identity: &Identity);
@@ -57,10 +56,6 @@ impl<T: BatchTarget> ErasedTarget<T::Entry> for T {
 
     fn limits(&self) -> Limits {
         BatchTarget::limits(self)
-    }
-
-    fn throughput(&self) -> Option<f64> {
-        BatchTarget::throughput(self)
     }
 
     fn preparation_fault(&self) -> Option<Fault> {

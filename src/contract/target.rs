@@ -192,10 +192,10 @@ pub trait BatchTarget: Send + Sync + 'static {
     }
 
     /// Units of capacity per second that the service accepts from all its clients together, as far as
-    /// [`prepare`](Self::prepare) has found it out. Called once for each delivery, after `prepare`, if the strategy counts
-    /// units. Default: `None`, not known.
+    /// [`prepare`](Self::prepare) has found it out. Default: `None`, not known.
     ///
-    /// The strategy may start at it. It is not a limit.
+    /// A table that is read item by item is not read faster than the items can be written at it. No pace starts at it: others may use
+    /// the service as well.
     fn throughput(&self) -> Option<f64> {
         None
     }

@@ -86,13 +86,6 @@ pub(super) async fn prepare<E: Send + Sync + 'static>(
             prepared
         };
         prepared.map_err(|panic| Ending::Stopped(panicked("the target's `prepare`", &*panic)))?;
-        let strategy = &options.gate.strategy;
-        if strategy.counts_units()
-            && let Some(units) =
-                guarded("the target's `throughput`", || target.throughput()).map_err(Ending::Stopped)?
-        {
-            strategy.expect_throughput(units);
-        }
         let limits = limits_of(&**target).map_err(Ending::Stopped)?;
         Ok(PreparationResult { limits, failing_since })
     };

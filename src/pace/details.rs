@@ -21,14 +21,6 @@ pub trait PaceDetails: Send + Sync {
         false
     }
 
-    /// The service announces that it accepts this many units of capacity per second from all its clients together: the result of
-    /// [`BatchTarget::throughput`](crate::targets::BatchTarget::throughput), finite and above 0. Called once for each delivery, before
-    /// its first call, if the strategy [counts units](Self::counts_units). The service may accept far less or far more, so the
-    /// announcement is where the strategy may start, but not a limit. Default: nothing.
-    fn expect_throughput(&self, units: f64) {
-        let _ = units;
-    }
-
     /// How much longer an entry waits whose [delay](super::BackoffStrategy::delay) is over; zero: it is sent again.
     ///
     /// Called for each entry when its delay ends, and again when the returned time has passed. It can space out the retries

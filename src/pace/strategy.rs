@@ -100,13 +100,6 @@ impl SharedStrategy {
         self.ask_pace(None, |pace| pace.snapshot())
     }
 
-    /// The service accepts this many units of capacity per second, according to its own description.
-    pub(crate) fn expect_throughput(&self, units: f64) {
-        if self.counts_units() && units.is_finite() && units > 0.0 {
-            self.ask_details((), |details| details.expect_throughput(units));
-        }
-    }
-
     /// Whether entries count by units of capacity.
     pub(crate) fn counts_units(&self) -> bool {
         self.meter.is_some()

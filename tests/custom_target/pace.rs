@@ -99,7 +99,7 @@ async fn a_stall_and_the_summary_tell_the_state_of_the_pace_and_its_reason() {
     };
     assert_eq!(
         (summary.field("state"), summary.field("reason")),
-        ("searching", "the service accepts entries again")
+        ("steady", "the service accepts entries again")
     );
 }
 

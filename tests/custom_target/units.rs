@@ -18,8 +18,6 @@ struct Priced {
     charge: f64,
     /// The places in a call that are throttled, each only in the first call.
     throttled: Vec<usize>,
-    /// Units a second that it tells it takes.
-    throughput: Option<f64>,
     calls: Arc<Mutex<Vec<Vec<usize>>>>,
 }
 
@@ -28,7 +26,6 @@ impl Priced {
         Self {
             charge,
             throttled: throttled.to_vec(),
-            throughput: None,
             calls: Arc::default(),
         }
     }
@@ -47,10 +44,6 @@ impl BatchTarget for Priced {
 
     fn units(&self, entry: &usize) -> usize {
         *entry
-    }
-
-    fn throughput(&self) -> Option<f64> {
-        self.throughput
     }
 
     async fn send(&self, chunk: &[usize]) -> Answer {
@@ -82,7 +75,6 @@ impl BatchTarget for Priced {
 struct Told {
     most: usize,
     counts_units: bool,
-    expected: Mutex<Vec<f64>>,
     wanted: Mutex<Vec<usize>>,
     departed: Mutex<Vec<usize>>,
     outcomes: Mutex<Vec<Outcome>>,
@@ -93,7 +85,6 @@ impl Told {
         Arc::new(Self {
             most,
             counts_units: true,
-            expected: Mutex::default(),
             wanted: Mutex::default(),
             departed: Mutex::default(),
             outcomes: Mutex::default(),
@@ -131,38 +122,8 @@ impl Pace for Told {
 }
 
 impl PaceDetails for Told {
-    fn expect_throughput(&self, units: f64) {
-        assert!(self.departed.lock().unwrap().is_empty(), "before the first call");
-        self.expected.lock().unwrap().push(units);
-    }
-
     fn counts_units(&self) -> bool {
         self.counts_units
-    }
-}
-
-/// What the strategy is told that a target takes which says so.
-async fn expected(throughput: Option<f64>, counts_units: bool) -> Vec<f64> {
-    let target = Priced {
-        throughput,
-        ..Priced::new(1.0, &[])
-    };
-    let told = Arc::new(Told {
-        counts_units,
-        ..Arc::into_inner(Told::new(10)).unwrap()
-    });
-    let delivery = Delivery::new(target).options(one_call_at_a_time(&told));
-    delivery.deliver([3, 3]).await.unwrap();
-    let expected = told.expected.lock().unwrap();
-    expected.clone()
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_strategy_that_counts_units_gets_the_throughput_before_the_first_call() {
-    assert_eq!(expected(Some(700.0), true).await, [700.0]);
-    assert_eq!(expected(Some(700.0), false).await, [0.0; 0]);
-    for nothing in [None, Some(0.0), Some(-1.0), Some(f64::NAN), Some(f64::INFINITY)] {
-        assert_eq!(expected(nothing, true).await, [0.0; 0], "{nothing:?}");
     }
 }
 

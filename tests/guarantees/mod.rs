@@ -35,5 +35,4 @@ mod stalled;
 mod stopping;
 mod tables;
 mod throttling;
-mod throughput;
 mod watching;

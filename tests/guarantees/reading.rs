@@ -45,7 +45,7 @@ async fn items_come_in_the_order_of_their_keys_whatever_goes_wrong() {
     let lost = InjectedFault::Dropped { applied: true };
     table.set_read_faults(
         Faults::none()
-            .unprocessed(0.1)
+            .unprocessed(0.02)
             .calls(0.05, lost)
             .calls(0.05, InjectedFault::AccountLimit),
     );

@@ -36,6 +36,8 @@ pub(super) struct Estimate {
     signal_at: Option<f64>,
     /// Entries accepted since.
     accepted: f64,
+    /// The highest rate so far.
+    highest: f64,
 }
 
 impl Estimate {
@@ -50,6 +52,11 @@ impl Estimate {
     /// Entries a second, once known.
     pub(super) fn rate(&self) -> Option<f64> {
         self.rate
+    }
+
+    /// The highest that it was.
+    pub(super) fn highest(&self) -> f64 {
+        self.highest.max(self.rate.unwrap_or(0.0))
     }
 
     /// Takes this for the capacity until it is measured.
@@ -70,6 +77,7 @@ impl Estimate {
 
     /// The service had no capacity left then. What it accepted since the last signal is what it can accept.
     pub(super) fn signal(&mut self, seen_at: f64) {
+        self.highest = self.highest();
         let seconds = seen_at - self.signal_at.unwrap_or(seen_at);
         if let Some(rate) = self.rate.filter(|_| seconds > 0.0) {
             let weight = (-seconds / MEMORY).exp();
@@ -118,6 +126,7 @@ impl Estimate {
 
     /// Lowers it by this part of it.
     pub(super) fn lower(&mut self, part: f64) {
+        self.highest = self.highest();
         if let Some(rate) = self.rate {
             self.measured *= 1.0 - part;
             self.rate = Some((rate * (1.0 - part)).max(MIN_RATE));

@@ -1,4 +1,4 @@
-//! What rejections prove: counts whose older trials fade, sums of evidence, and the bounds of chance.
+//! What rejections prove: counts whose older trials fade, and the bounds of chance.
 
 use crate::pace::Outcome;
 use crate::pace::meter::to_f64;

@@ -27,9 +27,9 @@
 //!   was rejected, by 30% at most. Either the capacity has fallen, or other processes use what this one leaves. A process that is faster
 //!   makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
 //!   faster ones are lowered more often.
-//! - **No throttle is a loss** that is tolerated, but a small share: calls that are throttled as a whole, up to 10% of them. From inside a
-//!   process that share cannot be told from what other processes cause, which no lower pace of one of them ends. A rule that tolerates
-//!   more lets a fleet settle at an overload.
+//! - **Only a small share of throttles is tolerated**: calls that are throttled as a whole, up to 10% of them. From inside a process they
+//!   cannot be distinguished from what other processes cause, which no lower pace of one of them ends. A rule that tolerates more lets a
+//!   fleet settle at an overload.
 //! - **Failures** are no signal.
 //! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
 //!
@@ -100,7 +100,7 @@ use crate::jitter::Jitter;
 ///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys in turns.
 /// - **Entries rejected more than once** wait for 25 ms to 5 s.
-/// - **Smaller calls**: when something of a call is rejected, calls carry fewer entries for a while, but not below 25.
+/// - **Smaller calls**: when something of a call is rejected, calls carry less for a while, down to 25 entries or units.
 ///
 /// Units of capacity are what is counted. All clones of the options share one pace; several processes that send to the same
 /// table share its capacity about equally, without coordination.
@@ -217,7 +217,7 @@ impl Adaptive {
     /// its size before it leaves. Each call asks for `ReturnConsumedCapacity`, which costs nothing, and the answer corrects
     /// the charge. A record of Kinesis or Firehose counts for 1 for each KiB begun. Messages of a queue count for 1 each.
     ///
-    /// With items of 0.5 to 50 KB and a table of 4,000 units/s, counting units has 1.0% rejected and counting entries 4.4%
+    /// With items of 0.5 to 50 KB and a table of 4,000 units/s, counting units has 0.8% rejected
     /// (`cargo bench --bench pacing -- --real --scenario sizes`).
     ///
     /// ```

@@ -322,7 +322,12 @@ impl Pacer {
     /// The pace, in entries a second that are to be accepted.
     fn pace(&self, now: f64) -> f64 {
         let conditions = self.conditions();
-        let pace = self.settings.share * conditions.capacity * self.schedule.share(now, &conditions);
+        let mut capacity = conditions.capacity * self.schedule.share(now, &conditions);
+        if self.settings.share < 1.0 {
+            // At a share hardly anything is rejected, which says nothing of a capacity that has grown.
+            capacity = capacity.min(self.estimate.highest());
+        }
+        let pace = self.settings.share * capacity;
         self.settings.within_bounds(pace)
     }
 

@@ -276,7 +276,7 @@ mod tests {
             sent: 1e9,
             ..with_window(100.0)
         };
-        assert_eq!(calls_until_the_end(search, [2.0; 250]), Some(202));
+        assert_eq!(calls_until_the_end(search, [2.0; 250]), Some(201));
     }
 
     #[test]

@@ -369,7 +369,7 @@ mod tests {
         let limits = |bytes| Limits::new(25, bytes).with_entry_bytes(MAX_ITEM_BYTES);
         let exact = table(&recorder).with_limits(limits(bytes));
         assert_eq!(exact.check(&entry), Ok(BatchTarget::limits(&exact).bytes));
-        exact.send_metered(&[entry.clone()]).await;
+        exact.send_metered(std::slice::from_ref(&entry)).await;
         let body = recorder.only_request().body;
         assert_eq!(body.len(), bytes);
         assert!(body.contains("ReturnConsumedCapacity"));
