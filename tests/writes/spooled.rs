@@ -151,7 +151,7 @@ async fn an_increment_in_doubt_for_too_long_is_kept_apart_and_all_others_count()
 async fn the_program_decides_what_becomes_of_an_increment_in_doubt_for_too_long() {
     let lost = || {
         let (simulator, table) = stock();
-        // It is applied, which nobody learns for ten minutes.
+        // It is applied, and no answer says so for ten minutes.
         let faults = std::iter::once(InjectedFault::Dropped { applied: true });
         table.script(faults.chain((0..14).map(|_| stopped())));
         (simulator, table)

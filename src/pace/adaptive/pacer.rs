@@ -22,7 +22,8 @@ use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Retry
 const MIN_WAIT: f64 = 1e-4;
 
 /// A rejection at a pace below the estimate lowers the estimate by so many times the share of its call that was rejected, at most by this
-/// part of it. The service was exhausted by others, and the faster a process is the more of its calls meet that.
+/// part of it. Other processes have used the capacity, and the faster this one is, the more of its calls meet that; or the capacity has
+/// fallen.
 const FALL: f64 = 3.0;
 const MAX_FALL: f64 = 0.3;
 
@@ -43,8 +44,8 @@ const CALL_GAIN: f64 = 0.1;
 enum Phase {
     /// A window of entries in flight grows until more is not accepted.
     Searching(Search),
-    /// The calls in flight are answered, until then at the latest.
-    Draining { until: f64 },
+    /// The calls in flight are answered, until then at the latest. The first estimate is at least this.
+    Draining { until: f64, least: f64 },
     /// The pace follows the schedule.
     Steady,
     /// Single entries ask whether the service is back.
@@ -79,8 +80,6 @@ pub(super) struct Pacer {
     max_call: f64,
     harmless: HarmlessThrottles,
     retries: RetryPace,
-    /// The least first estimate.
-    least: f64,
     phase: Phase,
     reason: PaceReason,
     earlier: [Option<(PaceState, PaceReason)>; 4],
@@ -105,7 +104,6 @@ impl Pacer {
             max_call: f64::INFINITY,
             harmless: HarmlessThrottles::default(),
             retries: RetryPace::default(),
-            least: 0.0,
             phase,
             reason,
             earlier: [None; 4],
@@ -168,7 +166,7 @@ impl Pacer {
                 .admit(wanted, waiter.more, self.flow.in_flight())
                 .map(|limit| limit.min(self.max_call))
                 .map(|limit| limit.min(self.settings.max_pace() * self.settings.call_seconds)),
-            Phase::Draining { until } => Err((*until - now).min(ASK_AGAIN)),
+            Phase::Draining { until, .. } => Err((*until - now).min(ASK_AGAIN)),
             Phase::Outage(outage) => outage.wait(now).map_or(Ok(1.0), Err),
             Phase::Steady => {
                 let pace = self.pace(now);

@@ -51,6 +51,18 @@ pub(super) struct Span {
     pub(super) window: f64,
 }
 
+impl Span {
+    /// A span of no time, in which nothing was measured.
+    fn at(moment: f64, window: f64) -> Self {
+        Self {
+            from: moment,
+            until: moment,
+            accepted: 0.0,
+            window,
+        }
+    }
+}
+
 /// When rejections began, with what was sent and rejected before.
 #[derive(Debug, Clone, Copy)]
 struct Rejections {
@@ -108,17 +120,15 @@ impl Search {
                 rejected: self.rejected - answer.judged.rejected,
             });
         }
-        let span = self.collect(answer);
-        let is_stuck = self.is_stuck(answer.now);
-        let is_over = self.evidence >= ENOUGH || is_stuck;
-        if !is_over || span.is_none() {
-            self.grow(answer, in_flight, trip);
-            return None;
+        self.collect(answer);
+        if self.is_stuck(answer.now) || self.evidence >= ENOUGH {
+            return Some(self.span.unwrap_or(Span::at(answer.seen_at, self.window)));
         }
-        span
+        self.grow(answer, in_flight, trip);
+        None
     }
 
-    fn collect(&mut self, answer: &Observation) -> Option<Span> {
+    fn collect(&mut self, answer: &Observation) {
         let share = if answer.is_wholly_rejected() {
             1.0
         } else {
@@ -130,12 +140,7 @@ impl Search {
             self.span = None;
         }
         if answer.judged.rejected > 0.0 || self.span.is_some() {
-            let span = self.span.get_or_insert(Span {
-                from: answer.seen_at,
-                until: answer.seen_at,
-                accepted: 0.0,
-                window: self.window,
-            });
+            let span = self.span.get_or_insert(Span::at(answer.seen_at, self.window));
             // Answers do not come in the order in which the service saw the calls.
             if answer.seen_at > span.from {
                 span.accepted += answer.accepted;
@@ -145,7 +150,6 @@ impl Search {
                 span.until = span.until.max(answer.seen_at);
             }
         }
-        self.span
     }
 
     fn grow(&mut self, answer: &Observation, in_flight: f64, trip: f64) {

@@ -25,6 +25,8 @@ pub(super) fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
     for part in Path::new(pattern) {
         let part = part.to_str().unwrap_or_default();
         match part {
+            // The names of the files are those that a journal has had so far.
+            "." => {}
             "**" if matches!(parts.last(), Some(PatternPart::Folders)) => {}
             "**" => parts.push(PatternPart::Folders),
             part if part.contains(WILDCARDS) => {
@@ -123,4 +125,31 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
 fn is_hidden(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(b".")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::tempdir;
+
+    use super::*;
+
+    #[test]
+    fn a_leading_dot_is_no_part_of_the_names() {
+        assert_eq!(files("./Cargo.tom*"), Ok(vec![PathBuf::from("Cargo.toml")]));
+        assert_eq!(files("Cargo.tom*"), Ok(vec![PathBuf::from("Cargo.toml")]));
+    }
+
+    #[test]
+    fn files_of_folders_and_beside_them_are_in_the_order_of_their_names() {
+        let folder = tempdir().unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        for name in ["a/films", "films", "a.films"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let pattern = folder.path().join("**/*films").display().to_string();
+        let names = ["a/films", "a.films", "films"].map(|name| folder.path().join(name));
+        assert_eq!(files(&pattern), Ok(names.to_vec()));
+    }
 }

@@ -65,27 +65,25 @@ impl Pacer {
 
     pub(super) fn end_search(&mut self, span: Span, now: f64) {
         self.estimate.begin(span.from, span.until, span.accepted);
-        self.least = LEAST_FOUND * span.window / self.flow.trip();
+        let least = LEAST_FOUND * span.window / self.flow.trip();
         let until = now + DRAIN_TRIPS * self.flow.trip();
-        self.enter(Phase::Draining { until }, PaceReason::Knee);
+        self.enter(Phase::Draining { until, least }, PaceReason::Knee);
     }
 
     pub(super) fn end_drain_if_done(&mut self, now: f64) {
-        let Phase::Draining { until } = self.phase else {
+        let Phase::Draining { until, least } = self.phase else {
             return;
         };
         if self.flow.in_flight() > 0.0 && now < until {
             return;
         }
         if self.estimate.settle(self.flow.recent()) {
-            self.estimate.raise_to(self.least);
-            self.schedule.restart();
+            self.estimate.raise_to(least);
             self.start_steady(now, PaceReason::Drained);
         } else if self.estimate.has_nothing() {
             self.start_outage(now);
         } else {
             self.estimate.guess_accepted();
-            self.schedule.restart();
             self.start_steady(now, PaceReason::NothingMeasured);
         }
     }
@@ -95,6 +93,7 @@ impl Pacer {
         self.tokens = TokenBucket::empty(now);
         self.tokens.spend(self.conditions().call);
         self.enter(Phase::Steady, reason);
+        self.schedule.restart();
         self.cut(now);
     }
 
@@ -113,7 +112,6 @@ impl Pacer {
             // What was accepted before the outage tells nothing of the time after it.
             self.estimate.forget_span();
         }
-        self.schedule.restart();
         self.start_steady(answer.now, PaceReason::Recovered);
     }
 
