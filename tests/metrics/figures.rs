@@ -186,6 +186,23 @@ async fn calls_are_counted_by_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_whose_entries_are_all_refused_has_the_code_of_the_first() {
+    meters();
+    let (simulator, queue) = with_queue("refused");
+    queue.script([InjectedFault::failed(2, "InvalidMessageContents", true)]);
+    let messages = [message("a"), message("b")];
+    let options = DeliveryOptions::default();
+    let delivered = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages, &options).await;
+    assert_eq!(delivered.unwrap_err().undelivered().len(), 2);
+    let attributes = [
+        ("destination", "sqs/refused"),
+        ("outcome", "refused"),
+        ("error.type", "InvalidMessageContents"),
+    ];
+    assert_eq!(meters().count(CALL_DURATION, &attributes), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_delivery_that_is_dropped_leaves_nothing_in_flight() {
     meters();
     let (simulator, table) = with_table("dropped");

@@ -260,7 +260,7 @@ impl<E> EndedCall<E> {
         span.record("failed", outcome.failed);
         span.record("refused", outcome.refused);
         span.record("throttled_by", in_words(self.throttling_reasons()));
-        if let Some(fault) = self.fault() {
+        if let Some(fault) = self.first_fault() {
             span.record("error.type", fault.code());
             span.record("otel.status_code", "ERROR");
         }
@@ -286,6 +286,12 @@ impl<E> EndedCall<E> {
         of_all
             .or_else(of_chunk)
             .or_else(|| self.first_rejection().map(|(_, fault)| fault))
+    }
+
+    /// Why nothing of the call was accepted, for logs and metrics: of entries that were refused each on its own, why the first one was.
+    pub(crate) fn first_fault(&self) -> Option<&Fault> {
+        let refused = self.refused.first().filter(|_| self.outcome.accepted == 0);
+        self.fault().or(refused.map(|(_, fault)| fault))
     }
 
     /// Why the first entry was rejected, if none was accepted.

@@ -132,8 +132,11 @@ impl<E: Send + 'static> Ledger<E> {
         figures.delivered.fetch_add(delivered, Relaxed);
         figures.condition_failed.fetch_add(condition_failed, Relaxed);
         figures.throttled.fetch_add(throttled, Relaxed);
-        self.metrics
-            .call_ended(outcome, settled.condition_failed, settled.fault().map(Fault::code));
+        self.metrics.call_ended(
+            outcome,
+            settled.condition_failed,
+            settled.first_fault().map(Fault::code),
+        );
     }
 
     /// How many entries the service has processed so far: delivered ones, and ones whose conditions do not hold.
