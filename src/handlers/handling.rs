@@ -38,7 +38,7 @@ pub(crate) struct ActiveHandlers<E> {
     /// Cancelled also when the handler of undelivered entries fails.
     options: DeliveryOptions,
     delivered_panicked: AtomicBool,
-    undelivered_panicked: AtomicBool,
+    undelivered_panicked: Arc<AtomicBool>,
     /// Whether the handler did not finish within its time.
     is_late: AtomicBool,
     /// Why the handler of undelivered entries has failed, if it has.
@@ -56,7 +56,7 @@ impl<E> ActiveHandlers<E> {
             handlers: handlers.clone(),
             options: options.clone().cancellation(cancellation),
             delivered_panicked: AtomicBool::new(false),
-            undelivered_panicked: AtomicBool::new(false),
+            undelivered_panicked: Arc::default(),
             is_late: AtomicBool::new(false),
             failure: OnceLock::new(),
             limit: watch::Sender::new(None),
@@ -89,6 +89,13 @@ impl<E> ActiveHandlers<E> {
             });
             is_new
         });
+    }
+
+    /// Whether the handler of undelivered entries has panicked, if there is one.
+    pub(crate) fn of_undelivered(&self) -> Option<Arc<AtomicBool>> {
+        self.handlers
+            .take_undelivered()
+            .then(|| Arc::clone(&self.undelivered_panicked))
     }
 
     /// Why the handler of undelivered entries has failed, if it has.

@@ -28,6 +28,9 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
     let mut stops = LogLimit::default();
     let handling = run.handling();
     let options = handling.options();
+    if let Some(has_panicked) = handling.of_undelivered() {
+        unclaimed.leave_to_handler(has_panicked);
+    }
     let mut unhandled = Vec::new();
     let mut outcome = Delivered::of(Report::default());
     loop {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The entries between two flushes.
 ///
@@ -30,25 +30,45 @@ impl Drop for Epoch {
 /// The epoch of the entries that are sent now.
 #[derive(Debug, Default)]
 pub(super) struct Epochs {
-    current: Mutex<Arc<Epoch>>,
+    current: Mutex<CurrentEpoch>,
+}
+
+#[derive(Debug, Default)]
+struct CurrentEpoch {
+    epoch: Arc<Epoch>,
+    /// No further entry belongs to it.
+    is_closed: bool,
 }
 
 /// Completes when an epoch has ended.
 pub(super) struct End(CancellationToken);
 
 impl Epochs {
-    /// Runs `put` with the current epoch. No new epoch begins meanwhile.
-    pub(super) fn in_current<R>(&self, put: impl FnOnce(Arc<Epoch>) -> R) -> R {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        put(Arc::clone(&current))
+    /// Runs `put` with the current epoch; with none after the close. No new epoch begins meanwhile.
+    pub(super) fn in_current<R>(&self, put: impl FnOnce(Option<Arc<Epoch>>) -> R) -> R {
+        let current = self.current();
+        put((!current.is_closed).then(|| Arc::clone(&current.epoch)))
+    }
+
+    /// No entry is put from now on, also by those that have room already.
+    pub(super) fn close(&self) {
+        self.current().is_closed = true;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.current().is_closed
+    }
+
+    fn current(&self) -> MutexGuard<'_, CurrentEpoch> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a new epoch, and calls `mark` between the old one and the new one. Returns the end of the old one.
     pub(super) fn turn_over(&self, mark: impl FnOnce()) -> End {
         let next = Arc::new(Epoch::default());
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current();
         mark();
-        let old = std::mem::replace(&mut *current, Arc::clone(&next));
+        let old = std::mem::replace(&mut current.epoch, Arc::clone(&next));
         drop(current);
         let end = End(old.ended.clone());
         // Set only once: each epoch is replaced once.
@@ -70,9 +90,9 @@ mod tests {
     #[test]
     fn an_epoch_ends_with_the_last_entry_up_to_it() {
         let epochs = Epochs::default();
-        let early = epochs.in_current(|epoch| epoch);
+        let early = epochs.in_current(|epoch| epoch).unwrap();
         let first = epochs.turn_over(|| ());
-        let late = epochs.in_current(|epoch| epoch);
+        let late = epochs.in_current(|epoch| epoch).unwrap();
         let second = epochs.turn_over(|| ());
         assert!(!first.0.is_cancelled());
         drop(late);
@@ -84,7 +104,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_epochs_may_wait_for_one_entry() {
         let epochs = Epochs::default();
-        let entry = epochs.in_current(|epoch| epoch);
+        let entry = epochs.in_current(|epoch| epoch).unwrap();
         let ends: Vec<_> = (0..100_000).map(|_| epochs.turn_over(|| ())).collect();
         drop(entry);
         assert!(ends.iter().all(|end| end.0.is_cancelled()));

@@ -98,12 +98,13 @@ impl<E: Send + Sync + 'static> Producer<E> {
         let options = run.options.clone().for_producer().cancellation(end.clone());
         let patience = options.patience();
         let (queue, receiver) = mpsc::channel(options.buffer);
-        let most = (!run.handlers.take_undelivered()).then_some(options.buffer);
-        let unclaimed = UnclaimedEntries::of(run.destination(), most);
-        let delivering = delivering::deliver(run.with(options), Queue::new(receiver), unclaimed.clone());
+        let unclaimed = UnclaimedEntries::of(run.destination(), options.buffer);
+        let epochs = Arc::<Epochs>::default();
+        let receiver = Queue::new(receiver, Arc::clone(&epochs));
+        let delivering = delivering::deliver(run.with(options), receiver, unclaimed.clone());
         Self {
             queue,
-            epochs: Arc::default(),
+            epochs,
             completion: Arc::new(Completion::of(tokio::spawn(delivering))),
             unclaimed,
             end,
@@ -135,7 +136,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     pub async fn enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         let handed_over = Instant::now();
         match within(self.patience, pin!(self.queue.clone().reserve_owned())).await {
-            Some(Ok(room)) => Ok(self.put(room, entry, handed_over)),
+            Some(Ok(room)) => self.put(room, entry, handed_over),
             Some(Err(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
             None => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),
         }
@@ -147,7 +148,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// When the buffer is full or the producer is closed: the entry is handed back.
     pub fn try_enqueue(&self, entry: E) -> Result<Receipt<E>, Undelivered<E>> {
         match self.queue.clone().try_reserve_owned() {
-            Ok(room) => Ok(self.put(room, entry, Instant::now())),
+            Ok(room) => self.put(room, entry, Instant::now()),
             Err(TrySendError::Full(_)) => Err(Undelivered::unsent(entry, 0, Cause::BufferFull)),
             Err(TrySendError::Closed(_)) => Err(Undelivered::unsent(entry, 0, Cause::Closed)),
         }
@@ -160,8 +161,11 @@ impl<E: Send + Sync + 'static> Producer<E> {
         self.queue.max_capacity() - self.queue.capacity()
     }
 
-    fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Receipt<E> {
+    fn put(&self, room: OwnedPermit<Item<E>>, entry: E, handed_over: Instant) -> Result<Receipt<E>, Undelivered<E>> {
         self.epochs.in_current(|epoch| {
+            let Some(epoch) = epoch else {
+                return Err(Undelivered::unsent(entry, 0, Cause::Closed));
+            };
             let (confirmation, receipt) = Promise::with_receipt(epoch, self.unclaimed.clone());
             room.send(Item::Entry(Incoming {
                 entry,
@@ -170,7 +174,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
                 confirmation: Some(confirmation),
                 handed_over: Some(handed_over),
             }));
-            receipt
+            Ok(receipt)
         })
     }
 
@@ -221,6 +225,8 @@ impl<E: Send + Sync + 'static> Producer<E> {
         if let Some(closed) = within(time, pin!(self.close())).await {
             return closed;
         }
+        // A sender that has room and is not polled must not keep the queue open.
+        self.epochs.close();
         self.end.cancel();
         self.close().await
     }

@@ -1,10 +1,12 @@
 //! The queue of entries that the delivery has not read yet.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::sync::mpsc;
 
+use super::epoch::Epochs;
 use crate::engine::{Incoming, Input};
 use crate::report::{Cause, Report, Undelivered};
 
@@ -20,6 +22,7 @@ pub(super) enum Item<E> {
 /// The reading end of the queue.
 pub(crate) struct Queue<E> {
     items: mpsc::Receiver<Item<E>>,
+    epochs: Arc<Epochs>,
     /// The number of entries that were read.
     read: u64,
     /// The number of entries before the last flush.
@@ -27,9 +30,10 @@ pub(crate) struct Queue<E> {
 }
 
 impl<E> Queue<E> {
-    pub(super) fn new(items: mpsc::Receiver<Item<E>>) -> Self {
+    pub(super) fn new(items: mpsc::Receiver<Item<E>>, epochs: Arc<Epochs>) -> Self {
         Self {
             items,
+            epochs,
             read: 0,
             hurried: 0,
         }
@@ -37,7 +41,14 @@ impl<E> Queue<E> {
 
     fn poll_entry(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         loop {
-            match ready!(self.items.poll_recv(context)) {
+            // Asked first: nothing is put after it.
+            let is_closed = self.epochs.is_closed();
+            let item = match self.items.poll_recv(context) {
+                // Tokio lets a task pause although there are items.
+                Poll::Pending if is_closed && self.items.len() == 0 => None,
+                item => ready!(item),
+            };
+            match item {
                 Some(Item::Entry(incoming)) => {
                     let position = self.read;
                     self.read += 1;

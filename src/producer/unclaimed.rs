@@ -1,6 +1,7 @@
 //! Undelivered entries whose receipts were dropped.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use tracing::warn;
 
@@ -20,8 +21,10 @@ pub(super) struct UnclaimedEntries<E>(Arc<Shared<E>>);
 #[derive(Debug)]
 struct Shared<E> {
     destination: String,
-    /// How many are kept; `None` if a handler takes them all.
-    most: Option<usize>,
+    /// How many are kept, unless a handler takes them all.
+    most: usize,
+    /// Whether the handler has panicked, if there is one.
+    handler: OnceLock<Arc<AtomicBool>>,
     state: Mutex<UnclaimedState<E>>,
 }
 
@@ -44,11 +47,12 @@ impl<E> Clone for UnclaimedEntries<E> {
 }
 
 impl<E> UnclaimedEntries<E> {
-    /// None so far, of a producer to this destination. A handler takes all of them, or `most` are kept.
-    pub(super) fn of(destination: String, most: Option<usize>) -> Self {
+    /// None so far, of a producer to this destination; `most` are kept.
+    pub(super) fn of(destination: String, most: usize) -> Self {
         Self(Arc::new(Shared {
             destination,
             most,
+            handler: OnceLock::new(),
             state: Mutex::new(UnclaimedState {
                 kept: Vec::new(),
                 others: Causes::default(),
@@ -59,9 +63,21 @@ impl<E> UnclaimedEntries<E> {
         }))
     }
 
+    /// A handler takes all of them, until it has panicked.
+    pub(super) fn leave_to_handler(&self, has_panicked: Arc<AtomicBool>) {
+        self.0.handler.get_or_init(|| has_panicked);
+    }
+
+    fn handler_takes_them(&self) -> bool {
+        self.0
+            .handler
+            .get()
+            .is_some_and(|has_panicked| !has_panicked.load(Relaxed))
+    }
+
     /// Keeps or counts an entry. Returns it if a handler takes it.
     pub(super) fn offer(&self, undelivered: Undelivered<E>) -> Option<Undelivered<E>> {
-        if self.0.most.is_none() {
+        if self.handler_takes_them() {
             return Some(undelivered);
         }
         self.push(undelivered);
@@ -74,7 +90,7 @@ impl<E> UnclaimedEntries<E> {
         state.unwarned += 1;
         let may_warn = state.warnings.permits();
         let warning = may_warn.then(|| (std::mem::take(&mut state.unwarned), undelivered.cause.to_string()));
-        if self.0.most.is_none_or(|most| state.kept.len() < most) {
+        if state.kept.len() < self.0.most || self.handler_takes_them() {
             state.kept.push(undelivered);
         } else {
             state.others.add(&undelivered.cause);

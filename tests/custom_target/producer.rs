@@ -1,6 +1,7 @@
 //! Single entries of many tasks.
 
-use std::future::pending;
+use std::future::{Ready, pending};
+use std::pin::pin;
 use std::time::Duration;
 
 use aws_batch_delivery::targets::{Acknowledgement, Answer, BatchTarget, Fault, Limits, Verdict};
@@ -30,6 +31,10 @@ fn refuse_odd(chunk: &[usize]) -> Answer {
         }
     };
     Answer::Each(chunk.iter().map(verdict).collect())
+}
+
+fn refuse(chunk: &[usize]) -> Answer {
+    Answer::Each(chunk.iter().map(|_| Verdict::Refused(Fault::new("refused"))).collect())
 }
 
 #[tokio::test(start_paused = true)]
@@ -307,6 +312,38 @@ async fn a_close_within_a_time_gives_a_call_that_hangs_no_more_than_the_grace() 
             .iter()
             .all(|undelivered| undelivered.may_have_been_delivered)
     );
+}
+
+/// As in a `select!` whose other branch closes: the future that has room is kept, and is not polled.
+#[tokio::test(start_paused = true)]
+async fn a_close_within_a_time_ends_beside_a_send_that_has_room_and_is_not_polled() {
+    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let producer = Delivery::new(target).options(no_delay().buffer(1)).producer();
+    drop(producer.try_enqueue(0).unwrap());
+    let mut waits = pin!(producer.send(1));
+    assert!(waits.as_mut().now_or_never().is_none());
+    let started = Instant::now();
+    let report = producer.close_within(Duration::from_secs(5)).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
+    assert_eq!(report.delivered, 1);
+    let undelivered = waits.await.unwrap_err();
+    assert_eq!(*undelivered.entry, 1);
+    assert!(matches!(undelivered.cause, Cause::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panicked_leaves_a_producer_no_more_entries_than_one_without_a_handler() {
+    let (target, _) = numbers(|_, chunk| refuse(chunk));
+    let delivery = Delivery::new(target).options(no_delay().buffer(10));
+    let producer = delivery
+        .on_undelivered(|_| -> Ready<()> { panic!("a slip") })
+        .producer();
+    for number in 0..500 {
+        drop(producer.enqueue(number).await.unwrap());
+    }
+    let error = producer.close().await.unwrap_err();
+    assert_eq!(error.report.undelivered, 500);
+    assert!(error.undelivered().len() <= 11, "{}", error.undelivered().len());
 }
 
 #[tokio::test(start_paused = true)]
