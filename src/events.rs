@@ -57,7 +57,7 @@
 //! | `throttled_by` | text | [`CALL`] | the limits of the service that the call has exceeded, as in [`Report::throttled_by`](crate::Report::throttled_by); absent if the service does not name them |
 //! | `state`, `reason` | text | [`PACE`] (info), [`STALLED`] (warn), [`SUMMARY`] | the [state](crate::backoff::PaceState) of the pace and its [reason](crate::backoff::PaceReason); absent if the strategy has none |
 //! | `from` | text | [`PACE`] (info) | the previous state; this and the fields of the next line belong to a change of state |
-//! | `capacity`, `loss`, `in_flight` | number | [`PACE`] (info) | as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
+//! | `capacity`, `in_flight` | number | [`PACE`] (info) | as in [`PaceSnapshot`](crate::backoff::PaceSnapshot); `capacity` is absent while it is not known |
 //! | `hot_key` | number | [`PACE`] | the number of the hot partition key concerned, which says nothing of the key itself; absent for all entries |
 //! | `hot_keys`, `rate` | number | [`PACE`] (info) | how many keys are hot now, and the entries or units a second at which a hot one begins; `rate` is absent if that is not known |
 //! | `capacity`, `rejected` | number | [`PACE`] (debug) | the measured capacity, and the rejected entries or units of the call |

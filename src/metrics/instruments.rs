@@ -36,7 +36,7 @@ pub(super) struct Instruments {
     pub(super) entry_duration: Arc<dyn Histogram>,
     pub(super) call_duration: Arc<dyn Histogram>,
     pub(super) paces: Arc<Paces>,
-    gauges: [Arc<dyn AsyncMeasure<Value = f64>>; 4],
+    gauges: [Arc<dyn AsyncMeasure<Value = f64>>; 3],
     states: Arc<dyn AsyncMeasure<Value = i64>>,
 }
 
@@ -138,46 +138,31 @@ impl Instruments {
 }
 
 /// The gauges of the paces, which are read whenever the provider collects them.
-fn gauges(meter: &Meter, paces: &Arc<Paces>) -> [Arc<dyn AsyncMeasure<Value = f64>>; 4] {
-    let gauge = |name: &'static str,
-                 unit: &'static str,
-                 what: &'static str,
-                 read: fn(&PaceSnapshot) -> Option<f64>,
-                 merged: fn(f64, f64) -> f64| {
+fn gauges(meter: &Meter, paces: &Arc<Paces>) -> [Arc<dyn AsyncMeasure<Value = f64>>; 3] {
+    let gauge = |name: &'static str, unit: &'static str, what: &'static str, read: fn(&PaceSnapshot) -> Option<f64>| {
         let paces = Arc::clone(paces);
-        let report = move |measure: &dyn AsyncMeasure<Value = f64>| paces.report(measure, read, merged);
+        let report = move |measure: &dyn AsyncMeasure<Value = f64>| paces.report(measure, read);
         let builder = meter.create_gauge(name, report).set_units(unit);
         builder.set_description(what).build()
     };
-    let sum: fn(f64, f64) -> f64 = |a, b| a + b;
     [
         gauge(
             "aws_batch_delivery.pace.capacity",
             "{entry}/s",
             "The measured capacity of the service, in entries or, if the strategy counts them, in write units",
             |pace| pace.capacity,
-            sum,
         ),
         gauge(
             "aws_batch_delivery.pace.rate",
             "{entry}/s",
             "The rate at which entries may leave now, in the unit of the capacity",
             |pace| pace.rate,
-            sum,
-        ),
-        gauge(
-            "aws_batch_delivery.pace.loss",
-            "1",
-            "The share of entries that the service rejects whatever the pace",
-            |pace| Some(pace.loss),
-            f64::max,
         ),
         gauge(
             "aws_batch_delivery.pace.hot_keys",
             "{key}",
             "Partition keys that have a pace of their own",
             |pace| u32::try_from(pace.hot_keys).ok().map(f64::from),
-            sum,
         ),
     ]
 }

@@ -41,13 +41,12 @@
 //! | `aws_batch_delivery.calls.throttled` | counter | `{call}` | `reason`, `resource` | calls that have exceeded a limit that the service names, as in [`Report::throttled_by`](crate::Report::throttled_by) |
 //! | `aws_batch_delivery.pace.capacity` | gauge | `{entry}/s` | | the measured capacity of the service, in write units if the strategy counts them; absent while it is not known |
 //! | `aws_batch_delivery.pace.rate` | gauge | `{entry}/s` | | the rate at which entries may leave now, in the same unit; absent while a window limits them instead |
-//! | `aws_batch_delivery.pace.loss` | gauge | `1` | | the share of entries that the service rejects whatever the pace |
 //! | `aws_batch_delivery.pace.hot_keys` | gauge | `{key}` | | partition keys that have a pace of their own |
 //! | `aws_batch_delivery.pace.state` | up-down counter | `{pace}` | `state` | paces in this state; each state is reported |
 //!
 //! The paces are those of the current deliveries, as in [`PaceSnapshot`](crate::backoff::PaceSnapshot). Deliveries to one
 //! destination whose options are clones of each other share a pace. If a destination has several paces, their capacities,
-//! rates and hot keys are added up, and the highest loss is reported. All of them are absent if the strategy has no snapshot.
+//! rates and hot keys are added up. All of them are absent if the strategy has no snapshot.
 //!
 //! | attribute | of | values |
 //! |---|---|---|

@@ -57,15 +57,10 @@ impl Paces {
         }
     }
 
-    /// Reports one number for each destination: what `read` returns for its pace, or `merged` from several paces.
-    pub(super) fn report(
-        &self,
-        measure: &dyn AsyncMeasure<Value = f64>,
-        read: impl Fn(&PaceSnapshot) -> Option<f64>,
-        merged: impl Fn(f64, f64) -> f64,
-    ) {
+    /// Reports one number for each destination: what `read` returns for its pace, or the sum of those of several paces.
+    pub(super) fn report(&self, measure: &dyn AsyncMeasure<Value = f64>, read: impl Fn(&PaceSnapshot) -> Option<f64>) {
         for (destination, snapshots) in self.snapshots() {
-            if let Some(value) = snapshots.iter().filter_map(&read).reduce(&merged) {
+            if let Some(value) = snapshots.iter().filter_map(&read).reduce(|a, b| a + b) {
                 let mut attributes = Attributes::new();
                 set(&mut attributes, "destination", &destination);
                 measure.record(value, Some(&attributes), None);

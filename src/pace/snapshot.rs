@@ -98,8 +98,6 @@ pub struct PaceSnapshot {
     pub capacity: Option<f64>,
     /// Entries a second that may leave now, where a pace limits them: the state steady of `Adaptive`. In the others the highest rate that was given, and `None` without one.
     pub rate: Option<f64>,
-    /// The share of calls that the service throttles whatever the pace, as far as it is harmless: 0.1 at most.
-    pub loss: f64,
     /// Entries in flight.
     pub in_flight: usize,
     /// Partition keys that have a pace of their own at the moment.
@@ -116,7 +114,6 @@ impl PaceSnapshot {
             since: None,
             capacity: None,
             rate: None,
-            loss: 0.0,
             in_flight: 0,
             hot_keys: 0,
         }

@@ -33,7 +33,7 @@ async fn the_instruments_are_those_of_the_documentation() {
         (cells[1].to_owned(), kind.unwrap(), cells[3].to_owned())
     });
     let documented: BTreeSet<_> = documented.collect();
-    assert_eq!(documented.len(), 16);
+    assert_eq!(documented.len(), 15);
     assert_eq!(meters().instruments("aws_batch_delivery"), documented);
 }
 

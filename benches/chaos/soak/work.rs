@@ -174,10 +174,7 @@ impl Work {
         let paces = self.paces.iter().map(|pace| {
             let pace = pace.snapshot();
             let rate = pace.rate.map_or_else(|| "no".to_owned(), |rate| format!("{rate:.0}/s"));
-            format!(
-                "{:?} ({}), {rate} pace, loss {:.2}, {} hot",
-                pace.state, pace.reason, pace.loss, pace.hot_keys
-            )
+            format!("{:?} ({}), {rate} pace, {} hot", pace.state, pace.reason, pace.hot_keys)
         });
         paces.collect::<Vec<_>>().join("; ")
     }

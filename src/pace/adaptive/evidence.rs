@@ -39,14 +39,6 @@ impl Trials {
     pub(super) fn weighted(self, weight: f64) -> Self {
         Self::new(self.sent * weight, self.rejected * weight)
     }
-
-    /// Adds trials. All fade evenly so that they count for `max` at most.
-    pub(super) fn add_within(&mut self, more: Self, max: f64) {
-        *self = self.plus(more);
-        if self.sent > max {
-            *self = self.weighted(max / self.sent);
-        }
-    }
 }
 
 /// The variance of the number of rejections, if each trial is rejected with this probability.
@@ -95,23 +87,5 @@ impl Observation {
     /// The entries that were rejected before.
     pub(super) fn retries(&self) -> Trials {
         self.all.minus(self.fresh)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::assert_about;
-    use super::*;
-
-    #[test]
-    fn older_trials_count_less() {
-        let mut trials = Trials::default();
-        assert_about(trials.share(), 0.0);
-        trials.add_within(Trials::new(100.0, 90.0), 200.0);
-        assert_about(trials.share(), 0.9);
-        trials.add_within(Trials::new(300.0, 10.0), 200.0);
-        assert_about(trials.sent, 200.0);
-        assert_about(trials.rejected, 50.0);
-        assert_about(trials.share(), 0.25);
     }
 }

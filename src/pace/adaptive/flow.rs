@@ -25,10 +25,8 @@ const MIN_SECONDS: f64 = 0.1;
 /// Nothing is accepted for so many round trips before it is an outage.
 const STALL_TRIPS: f64 = 1.5;
 
-/// Wholly rejected calls in a row are an outage if harmless throttles cause them with a smaller probability than this. At the least share
-/// that is assumed these are three calls.
-const MAX_PROBABILITY: f64 = 3e-5;
-const MIN_LOSS: f64 = 0.03;
+/// So many wholly rejected calls in a row are an outage: throttles of one call in ten are these in 10,000 calls.
+const STALL_CALLS: u32 = 4;
 
 /// The calls in flight, and what their answers tell.
 #[derive(Debug, Default)]
@@ -91,10 +89,9 @@ impl Flow {
         self.wholly_rejected = 0;
     }
 
-    /// Whether nothing is accepted, for longer than a loss of that share of the calls explains.
-    pub(super) fn is_stalled(&self, now: f64, loss: f64) -> bool {
-        let probability = loss.max(MIN_LOSS).powf(f64::from(self.wholly_rejected));
-        probability < MAX_PROBABILITY && now - self.accepted_at > STALL_TRIPS * self.trip()
+    /// Whether nothing is accepted any more.
+    pub(super) fn is_stalled(&self, now: f64) -> bool {
+        self.wholly_rejected >= STALL_CALLS && now - self.accepted_at > STALL_TRIPS * self.trip()
     }
 
     /// Forgets what the answers told, but not which calls are in flight.
@@ -149,13 +146,13 @@ mod tests {
     const TRIP: Duration = Duration::from_millis(10);
 
     /// Calls of 25 that are all rejected, one after the other, until the flow is stalled.
-    fn rejections_until_stalled(loss: f64) -> u32 {
+    fn rejections_until_stalled() -> u32 {
         let start = Instant::now();
         let mut flow = Flow::default();
         for number in 0..50 {
             let sent_at = start + TRIP * number;
             let now = flow.clock.now(sent_at);
-            if flow.is_stalled(now, loss) {
+            if flow.is_stalled(now) {
                 return number;
             }
             flow.depart(25.0);
@@ -169,13 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn three_calls_in_a_row_of_which_nothing_is_accepted_are_an_outage() {
-        assert_eq!(rejections_until_stalled(0.0), 3);
-    }
-
-    #[test]
-    fn the_more_calls_are_lost_anyway_the_more_it_takes() {
-        assert_eq!(rejections_until_stalled(0.3), 9);
+    fn four_calls_in_a_row_of_which_nothing_is_accepted_are_an_outage() {
+        assert_eq!(rejections_until_stalled(), 4);
     }
 
     #[test]
@@ -219,11 +211,11 @@ mod tests {
         let start = Instant::now();
         let outcome = Outcome::new(start, start + TRIP).with_accepted(25).with_fresh(25, 0);
         let (mut flow, accepted_at) = answered(&outcome);
-        flow.wholly_rejected = 3;
-        assert!(!flow.is_stalled(accepted_at + 0.014, 0.0));
-        assert!(flow.is_stalled(accepted_at + 0.016, 0.0));
+        flow.wholly_rejected = STALL_CALLS;
+        assert!(!flow.is_stalled(accepted_at + 0.014));
+        assert!(flow.is_stalled(accepted_at + 0.016));
         flow.forget_rejections();
-        assert!(!flow.is_stalled(accepted_at + 1.0, 0.0));
+        assert!(!flow.is_stalled(accepted_at + 1.0));
     }
 
     #[test]

@@ -23,10 +23,6 @@ const MEMORY: f64 = 5.0;
 /// Rejections that single out a key, at least.
 const MIN_REJECTIONS: f64 = 4.0;
 
-/// The share of a key's entries that are rejected is at least so many times that of the others, and this much more.
-const FACTOR: f64 = 2.0;
-const MARGIN: f64 = 0.05;
-
 /// Counted in addition to the other entries, so that the expected share is not 0 while there are few of them.
 const ASSUMED: Trials = Trials::new(4.0, 1.0);
 
@@ -263,12 +259,11 @@ fn without(all: Trials, these: Trials) -> Trials {
     Trials::new(left.sent.max(0.0), left.rejected.max(0.0))
 }
 
-/// Whether far more is rejected than of the others.
+/// Whether more is rejected than of the others, and not by chance.
 fn is_singled_out(trials: Trials, others: Trials) -> bool {
     let others_and_assumed = others.plus(ASSUMED);
     let expected = others_and_assumed.rejected / others_and_assumed.sent;
     trials.rejected >= MIN_REJECTIONS
-        && trials.rejected >= trials.sent * (FACTOR * others.share() + MARGIN)
         && trials.rejected >= trials.sent * expected + chance(variance(trials.sent, expected))
 }
 

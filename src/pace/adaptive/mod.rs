@@ -24,12 +24,12 @@
 //! - A **congestion signal**, a rejection at a pace above the estimate, lowers the pace: the schedule begins again. The service had no
 //!   capacity left at that moment. So what it accepted since the signal before is what it can accept: that is the new estimate.
 //! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by three times the share of the call that
-//!   was rejected, by 30% at most. Either the capacity has fallen, or other processes use what this one leaves. A process that is faster
+//!   was rejected, by 12% at most. Either the capacity has fallen, or other processes use what this one leaves. A process that is faster
 //!   makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
 //!   faster ones are lowered more often.
-//! - **Only a small share of throttles is tolerated**: calls that are throttled as a whole, up to 10% of them. From inside a process they
-//!   cannot be distinguished from what other processes cause, which no lower pace of one of them ends. A rule that tolerates more lets a
-//!   fleet settle at an overload.
+//! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and those
+//!   below it. From inside a process they cannot be distinguished from what other processes cause, which no lower pace of one of them ends.
+//!   A rule that tolerates more lets a fleet settle at an overload.
 //! - **Failures** are no signal.
 //! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
 //!
@@ -95,7 +95,7 @@ use crate::jitter::Jitter;
 /// - **Before the first signal** a window of entries in flight grows as long as more is accepted.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
-/// - **Calls that are throttled at random**, as by account limits or a key service, cost no pace up to 10% of the calls.
+/// - **Calls that are throttled at random**, as by account limits or a key service, hardly cost time up to 5% of the calls.
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
 ///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys in turns.
@@ -119,7 +119,7 @@ use crate::jitter::Jitter;
 /// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
-/// Rejections of more than 10% of the calls, or of single entries in most calls, are always taken for a lack of capacity. If they are
+/// Rejections of 10% of the calls and more, or of single entries in most calls, are always taken for a lack of capacity. If they are
 /// random and do not end at a lower pace, a load of more than a second becomes slow: no service is known to do that.
 ///
 /// # Defaults

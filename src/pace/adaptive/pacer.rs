@@ -25,7 +25,7 @@ const MIN_WAIT: f64 = 1e-4;
 /// part of it. Other processes have used the capacity, and the faster this one is, the more of its calls meet that; or the capacity has
 /// fallen.
 const FALL: f64 = 3.0;
-const MAX_FALL: f64 = 0.3;
+const MAX_FALL: f64 = 0.12;
 
 /// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
 const EXPLAINED: f64 = 0.5;
@@ -131,7 +131,6 @@ impl Pacer {
                 Phase::Steady => Some(self.pace(now)),
                 _ => self.settings.max_rate,
             },
-            loss: self.harmless.share(),
             in_flight: whole(self.flow.in_flight() + 1.0) - 1,
             hot_keys,
         }
@@ -185,7 +184,7 @@ impl Pacer {
         self.earn(now);
         self.call += CALL_GAIN * (entries - self.call);
         self.flow.depart(entries);
-        self.tokens.spend(entries * (1.0 - self.harmless.share()));
+        self.tokens.spend(entries);
         // An attempt in an outage is a single entry of a rate of its own.
         if !matches!(self.phase, Phase::Outage(_)) {
             self.allowed.spend(entries);
@@ -274,19 +273,15 @@ impl Pacer {
         }
         // Calls that left before the signal tell what it has told.
         if self.schedule.is_low(answer.sent_at) {
-            // What is rejected of a hot key at any pace is what other keys of its partition use.
-            if self.hot_key.is_none() && self.schedule.has_recovered(answer.sent_at) {
-                self.harmless.measure(answer);
-            }
-            let share = self.harmless.excess_below(answer);
-            if share > 0.0 {
-                self.estimate.lower((FALL * share).min(MAX_FALL));
+            // Where whole calls are throttled, the signals above the estimate suffice.
+            if answer.judged.rejected > 0.0 && !answer.is_wholly_rejected() {
+                self.estimate.lower((FALL * answer.judged.share()).min(MAX_FALL));
                 self.cut(answer.now);
             }
         } else if answer.sent_at > self.schedule.cut_at && self.harmless.is_signal(answer) {
             self.signal(answer);
         }
-        if self.flow.is_stalled(answer.now, self.harmless.share()) {
+        if self.flow.is_stalled(answer.now) {
             self.start_outage(answer.now);
         }
     }
@@ -313,8 +308,7 @@ impl Pacer {
 
     /// Entries in a call at most, at this pace.
     fn max_call(&self, pace: f64) -> f64 {
-        let max = self.schedule.max_call(pace).min(pace * self.settings.call_seconds);
-        max.min(self.max_call)
+        self.max_call.min(pace * self.settings.call_seconds)
     }
 
     /// The pace, in entries a second that are to be accepted.

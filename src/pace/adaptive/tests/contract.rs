@@ -191,7 +191,7 @@ fn attempts_in_an_outage_pay_off_nothing_of_the_highest_rate() {
         let outcome = Outcome::new(at, at + TRIP).with_throttled(100).with_fresh(100, 100);
         Pace::observe(&strategy, &outcome);
     };
-    (1..=3).for_each(|call| throttled(start + call * TRIP));
+    (1..=4).for_each(|call| throttled(start + call * TRIP));
     assert_eq!(strategy.snapshot().state, PaceState::Outage);
     (1..=9).for_each(|second| throttled(start + Duration::from_secs(second)));
     let recovered_at = start + Duration::from_secs(10);

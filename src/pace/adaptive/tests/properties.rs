@@ -104,7 +104,6 @@ impl Worker {
             capacity.is_none_or(|rate| rate.is_finite() && rate > 0.0),
             "{capacity:?}"
         );
-        assert!((0.0..=1.0).contains(&self.strategy.snapshot().loss));
     }
 
     /// Entries that one worker gets accepted in so many seconds by a service that takes everything, at a round trip of
