@@ -51,6 +51,9 @@ struct Arguments {
     /// Only scenarios whose name contains this.
     #[arg(long)]
     scenario: Option<String>,
+    /// No scenarios whose name contains this; may be given several times.
+    #[arg(long)]
+    skip: Vec<String>,
     /// Only strategies whose name contains this.
     #[arg(long)]
     strategy: Option<String>,
@@ -86,9 +89,9 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn wants(&self, scenario: &Scenario) -> bool {
-        let name = self.scenario.as_ref();
-        name.is_none_or(|name| scenario.name.contains(name))
+    fn wants(&self, scenario: &str) -> bool {
+        let contains = |part: &String| scenario.contains(part);
+        self.scenario.as_ref().is_none_or(contains) && !self.skip.iter().any(contains)
     }
 
     fn seeds(&self) -> Range<u64> {
@@ -110,8 +113,6 @@ impl Arguments {
         let with = |(name, make)| (name, real::Contestant::Engine(make));
         let mut all = vec![with(strategies::adaptive())];
         if !self.check {
-            let (name, make) = strategies::adaptive();
-            all.push((format!("{name}, untold"), real::Contestant::Untold(make)));
             all.extend(strategies::on_real_tables().into_iter().map(with));
             all.push(("SDK + backon".to_owned(), real::Contestant::Loop));
         }
@@ -199,11 +200,7 @@ fn real_tables(arguments: &Arguments) -> usize {
     let mut missed = 0;
     println!("{}", real::HEADER);
     for scenario in real::scenarios() {
-        if !arguments
-            .scenario
-            .as_ref()
-            .is_none_or(|name| scenario.name.contains(name))
-        {
+        if !arguments.wants(&scenario.name) {
             continue;
         }
         let seeds: Vec<u64> = arguments.seeds().collect();
@@ -231,7 +228,7 @@ type Run = dyn Fn(&Scenario, u64, &Make) -> Measured + Sync;
 /// Runs the scenarios with all strategies, in virtual time.
 fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>, run: &Run) -> Vec<Line> {
     let mut lines = Vec::new();
-    for scenario in scenarios.into_iter().filter(|scenario| arguments.wants(scenario)) {
+    for scenario in scenarios.into_iter().filter(|scenario| arguments.wants(&scenario.name)) {
         for (name, make) in &arguments.strategies() {
             let drawn = |seed| (catalog::draw(&scenario, seed), seed);
             let cases: Vec<(Scenario, u64)> = arguments.seeds().map(drawn).collect();
@@ -258,7 +255,7 @@ fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
     for seed in arguments.seeds() {
         for scenario in loopback::scenarios()
             .iter()
-            .filter(|scenario| arguments.wants(scenario))
+            .filter(|scenario| arguments.wants(&scenario.name))
         {
             for (name, make) in &arguments.strategies() {
                 let line = Line::new(name, scenario, vec![loopback::run(scenario, seed, make)?]);

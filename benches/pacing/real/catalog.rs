@@ -200,25 +200,15 @@ fn changing() -> Vec<Scenario> {
 /// A load of a second or two, of which the start is a large part.
 fn starting() -> Vec<Scenario> {
     let load = |name, throughput: Throughput, entries| Scenario::new(name, throughput, Workload::Unique, entries);
-    let unlimited = |name, told| {
-        load(name, Throughput::default(), 25_000).with(|it| {
-            it.workers = 32;
-            it.told = told;
-        })
-    };
     vec![
         load("start, 10 x 1000", shared(10, 1000.0), 10_000),
         load("start, 40 x 1000", shared(40, 1000.0), 40_000),
         load("start, 10 x 1000, 80 ms away", shared(10, 1000.0), 10_000).with(|it| it.trip = 0.080),
-        load("start, 10 x 1000, told a tenth", shared(10, 1000.0), 10_000).with(|it| it.told = Some(1_000.0)),
-        load("start, 1000, told ten times more", shared(1, 1000.0), 2_000).with(|it| it.told = Some(10_000.0)),
         load("start, 10 x 1000, 8 processes", shared(10, 1000.0), 16_000).with(|it| {
             it.processes = 8;
             it.workers = 8;
         }),
-        unlimited("start, no limit", None),
-        unlimited("start, no limit, told 5", Some(5.0)),
-        unlimited("start, no limit, told 4000", Some(4_000.0)),
+        load("start, no limit", Throughput::default(), 25_000).with(|it| it.workers = 32),
     ]
 }
 
@@ -259,7 +249,34 @@ fn fleets() -> Vec<Scenario> {
             it.targets.tenant = 1.0;
         })
     };
+    let queue = |processes: usize, rate: u32| {
+        let name = format!("fleet, {processes} on a FIFO queue of {rate}");
+        let throughput = Throughput::provisioned(f64::from(rate)).burst(SECOND);
+        Scenario::new(&name, throughput, Workload::Unique, 60 * rate as usize).with(|it| {
+            it.processes = processes;
+            it.workers = 16;
+            it.chunk = 10;
+            it.counts_calls = true;
+        })
+    };
+    let stream = |processes: usize, shards: usize| {
+        let rate = 1_000 * shards;
+        let name = format!("fleet, {processes} on a stream of {rate}");
+        let throughput = Throughput::provisioned(rate as f64).partitions(shards).burst(SECOND);
+        Scenario::new(&name, throughput, Workload::Unique, 60 * rate).with(|it| {
+            it.processes = processes;
+            it.workers = 16;
+            it.chunk = 500;
+            it.trip = 0.010;
+        })
+    };
     vec![
+        queue(1, 300),
+        queue(1, 3_000),
+        queue(16, 300).with(slow),
+        queue(16, 3_000).with(busy),
+        queue(64, 3_000).with(slow),
+        stream(16, 4).with(busy).with(|it| it.targets.calls = f64::INFINITY),
         fleet(8, 20_000, 30).with(busy),
         fleet(16, 4_000, 60).with(busy),
         staggered(fleet(16, 4_000, 60).with(busy), 10.0),

@@ -19,8 +19,6 @@ const WAITS: (u64, u64) = (50, 5000);
 pub(crate) enum Contestant {
     /// The engine.
     Engine(Make),
-    /// The engine without `DescribeTable`: the key is given, or the permission is missing.
-    Untold(Make),
     /// Loops around the SDK: a call, then its leftovers after a delay with full jitter, until nothing is left; as `SDK + backon`
     /// among the peers. There are as many loops as calls may be in flight.
     Loop,

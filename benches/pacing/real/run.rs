@@ -107,10 +107,6 @@ async fn deliver(mut service: Service, process: usize, seed: u64, contestant: Co
     let seed = seed.wrapping_mul(1000) + process as u64;
     let make = match contestant {
         Contestant::Engine(make) => make,
-        Contestant::Untold(make) => {
-            service.told = None;
-            make
-        }
         Contestant::Loop => return by_loops(&service, entries, seed).await,
     };
     let shape = OneBucket::new("", 0.0, 0).with(|it| it.workers = scenario.workers);

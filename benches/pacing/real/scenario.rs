@@ -62,8 +62,8 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) throughput: Throughput,
     pub(crate) index: Option<Throughput>,
-    /// The throughput in the answer of `DescribeTable`, if it differs from the real one at the start.
-    pub(crate) told: Option<f64>,
+    /// Whether the service counts calls: each takes the capacity of a full one, and is accepted or throttled as a whole.
+    pub(crate) counts_calls: bool,
     /// Seconds after which the table has another capacity.
     pub(crate) steps: Vec<(f64, f64)>,
     pub(crate) outage: Option<Outage>,
@@ -96,7 +96,7 @@ impl Scenario {
             name: name.to_owned(),
             throughput: throughput.into(),
             index: None,
-            told: None,
+            counts_calls: false,
             steps: Vec::new(),
             outage: None,
             at_random: AtRandom::default(),

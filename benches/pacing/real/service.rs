@@ -36,8 +36,6 @@ pub(crate) struct Service {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) items: Arc<Vec<Item>>,
     pub(crate) started: Instant,
-    /// The throughput in the answer of `DescribeTable`, if it is called.
-    pub(crate) told: Option<f64>,
     /// Which of the processes calls.
     pub(crate) process: usize,
 }
@@ -55,15 +53,6 @@ pub(crate) fn control(scenario: &Scenario, now: Instant, seed: u64) -> Admission
         control.schedule_partition(outage.partition, steps, now);
     }
     control
-}
-
-/// The throughput in the answer of `DescribeTable`, in units per second: that of the table, or of its index if it is lower. `None`
-/// without a limit.
-fn told(scenario: &Scenario, now: Instant) -> Option<f64> {
-    let throughputs = std::iter::once(&scenario.throughput).chain(&scenario.index);
-    let units = throughputs.map(|throughput| AdmissionControl::new(throughput.clone(), now, 0).capacity(now).0);
-    let least = units.fold(f64::INFINITY, f64::min);
-    scenario.told.or_else(|| least.is_finite().then_some(least))
 }
 
 /// The capacity that an entry needs.
@@ -111,7 +100,6 @@ impl Service {
         };
         Self {
             world: Arc::new(Mutex::new(world)),
-            told: told(scenario, started),
             scenario: Arc::clone(scenario),
             items,
             started,
@@ -186,6 +174,15 @@ impl Service {
             world.rejected += chunk.len() as u64;
             return None;
         }
+        if self.scenario.counts_calls {
+            let demand = Demand::new(self.item(chunk[0]).place, self.scenario.chunk as f64);
+            if world.control.admit(Instant::now(), &[demand])[0].is_err() {
+                world.rejected += chunk.len() as u64;
+                return None;
+            }
+            world.shares.add(self.process, self.now(), chunk.len());
+            return Some(vec![true; chunk.len()]);
+        }
         let lost: Vec<bool> = chunk
             .iter()
             .map(|_| at_random.entries > 0.0 && world.random.random::<f64>() < at_random.entries)
@@ -229,10 +226,6 @@ impl BatchTarget for Service {
 
     fn units(&self, entry: &u32) -> usize {
         self.item(*entry).units as usize
-    }
-
-    fn throughput(&self) -> Option<f64> {
-        self.told
     }
 
     async fn send(&self, chunk: &[u32]) -> Answer {
