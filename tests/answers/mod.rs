@@ -1,7 +1,7 @@
 //! Answers that are arbitrary bytes or well-formed nonsense, and entries of any size. The same functions are fuzzed: see
 //! `fuzz/README.md`.
 //!
-//! `ANSWERS_CASES` is the number of random deliveries for each service; 200 unless it is set. A tenth of that is of large entries.
+//! 50 random deliveries for each service, times `CASES`. A tenth of that is of large entries.
 
 mod bytes;
 mod delivering;
@@ -13,6 +13,7 @@ mod service;
 mod sizes;
 mod sqs;
 
+use crate::support::cases::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -20,13 +21,8 @@ fn any_bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..most)
 }
 
-fn cases() -> u32 {
-    let set = std::env::var("ANSWERS_CASES").ok();
-    set.map_or(200, |cases| cases.parse().expect("ANSWERS_CASES is a number"))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(cases(50)))]
 
     #[test]
     fn nothing_is_lost_whatever_dynamodb_answers(data in any_bytes(2_000)) {
@@ -46,7 +42,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases().div_ceil(10)))]
+    #![proptest_config(ProptestConfig::with_cases(cases(5)))]
 
     #[test]
     fn no_call_to_dynamodb_is_too_large(data in any_bytes(600)) {

@@ -1,6 +1,6 @@
 //! Every target of the crate keeps the contract of a target, whatever its service answers.
 //!
-//! `CONFORMANCE_CASES` is the number of random deliveries for each target. Default: 200.
+//! 50 random deliveries for each target, times `CASES`.
 
 mod broken;
 #[cfg(feature = "cloudwatch")]
@@ -23,8 +23,7 @@ mod throttles;
 mod wire;
 
 fn cases() -> u64 {
-    let set = std::env::var("CONFORMANCE_CASES").ok();
-    set.map_or(200, |cases| cases.parse().expect("CONFORMANCE_CASES is a number"))
+    crate::support::cases::cases(50).into()
 }
 
 /// The text of an entry: its number, and `bytes` letters.

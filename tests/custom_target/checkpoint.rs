@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use tokio::time::sleep;
 
 use crate::custom_target::numbers::{accept, no_delay, numbers};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 /// Numbers of the input by what becomes of them: multiples of seven are refused, and some of the others are throttled.
@@ -108,7 +109,7 @@ async fn killed_after(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(50)))]
 
     #[test]
     fn a_load_that_is_killed_again_and_again_and_continues_at_its_mark_skips_nothing(

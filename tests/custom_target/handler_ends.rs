@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::custom_target::numbers::{accept, no_delay, numbers, one_at_a_time, throttle};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -144,7 +145,7 @@ macro_rules! deliver {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(cases(120)))]
 
     #[test]
     fn whatever_ends_a_delivery_handlers_have_three_grace_periods_and_no_entry_is_lost(

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::custom_target::numbers::{accept, no_delay, numbers, one_at_a_time};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 /// Collects what a handler is given.
@@ -44,7 +45,7 @@ fn by_number(call: usize, chunk: &[usize]) -> Answer {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
 
     #[test]
     fn each_entry_is_given_to_one_handler_once(

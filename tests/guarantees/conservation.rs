@@ -14,6 +14,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
 use crate::guarantees::entries::{delete, message, put, put_with};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 /// The faults, the limits of the delivery, and the number of entries.
@@ -239,14 +240,8 @@ fn number_of(message: &SendMessageBatchRequestEntry) -> String {
     message.message_body()[..4].to_owned()
 }
 
-/// `.ci/run properties` asks for more.
-fn cases() -> u32 {
-    let set = std::env::var("CONSERVATION_CASES").ok();
-    set.map_or(300, |cases| cases.parse().expect("CONSERVATION_CASES is a number"))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(60), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_write_ends_exactly_once(case in any_case()) {

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use tokio::time::Instant;
 
 use crate::isolation::all_or_nothing::{ENTRIES, allowed, handed_back};
+use crate::support::cases::cases;
 use crate::support::options::no_delay;
 use crate::support::paused::paused;
 use crate::support::scripted::{Calls, Scripted};
@@ -139,7 +140,7 @@ async fn a_reason_to_stop_does_not_stop_a_delivery_that_has_delivered_something(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(32), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn exactly_the_denied_entries_are_refused_whatever_happens_beside_them(

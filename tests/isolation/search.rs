@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use tokio::time::Instant;
 
 use crate::isolation::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
+use crate::support::cases::cases;
 use crate::support::options::{no_delay, one_at_a_time};
 use crate::support::paused::paused;
 use crate::support::scripted::throttle;
@@ -219,7 +220,7 @@ async fn eight_that_are_refused_alone_in_a_row_make_others_go_alone() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(120), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn each_poisoned_entry_costs_few_calls(

@@ -5,6 +5,7 @@ use aws_batch_delivery::{Cause, Delivery};
 use proptest::prelude::*;
 
 use crate::isolation::all_or_nothing::{ENTRIES, all_or_nothing, allowed, handed_back, no_fault};
+use crate::support::cases::cases;
 use crate::support::options::{no_delay, one_at_a_time};
 use crate::support::paused::paused;
 
@@ -115,7 +116,7 @@ async fn calls_are_full_again_after_the_first_valid_entry() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(50), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn runs_of_poisoned_entries_cost_few_calls_and_no_valid_entry_is_refused(

@@ -7,6 +7,7 @@ use aws_batch_simulator::{Faults, InjectedFault, QueueOptions};
 use proptest::prelude::*;
 
 use crate::offload::entries::{Services, key, mixed, one_at_a_time};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 fn fault() -> impl Strategy<Value = InjectedFault> {
@@ -21,7 +22,7 @@ fn fault() -> impl Strategy<Value = InjectedFault> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
 
     #[test]
     fn every_message_ends_once_and_every_pointer_has_its_object(

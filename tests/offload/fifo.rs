@@ -7,6 +7,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use proptest::prelude::*;
 
 use crate::offload::entries::{Services, large, message, mixed_body, one_at_a_time};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 fn in_group(body: String, group: &impl ToString) -> SendMessageBatchRequestEntry {
@@ -76,7 +77,7 @@ fn fault() -> impl Strategy<Value = InjectedFault> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn groups_keep_their_order_whatever_happens_to_the_uploads(

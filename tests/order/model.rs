@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use crate::order::scenario::{Input, Scenario, any_scenario};
 use crate::order::service::{Order, Seen, Write};
+use crate::support::cases::cases;
 
 /// Delivers a random input with random faults, and compares the result with a sequential delivery.
 fn is_delivered_in_order(scenario: &Scenario) -> Result<(), TestCaseError> {
@@ -122,14 +123,8 @@ fn without_repeats(arrived: &[usize], is_ambiguous: impl Fn(usize) -> bool) -> R
     Ok(once)
 }
 
-/// `.ci/run properties` asks for more.
-fn cases() -> u32 {
-    let set = std::env::var("ORDER_CASES").ok();
-    set.map_or(2_500, |cases| cases.parse().expect("ORDER_CASES is a number"))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(600), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn writes_of_a_key_arrive_in_input_order_whatever_happens(scenario in any_scenario(Order::Exclusive)) {
@@ -143,7 +138,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases().div_ceil(5), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(120), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_several_inputs_bring_arrives_in_the_order_in_which_they_are_read_in_turn(

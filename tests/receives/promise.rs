@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::receives::{filled, filled_in_order, number};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 
 const MESSAGES: usize = 60;
@@ -119,7 +120,7 @@ fn assert_that_groups_are_in_order(other_side: &OtherSide) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(8), ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_fails_no_message_is_lost_and_groups_keep_their_order(

@@ -13,15 +13,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use crate::scans::{by_id, delete, filled, id, item, put_item};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
-
-/// How many cases a property has, unless the environment asks for more.
-fn cases() -> u32 {
-    std::env::var("SCAN_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok())
-        .unwrap_or(24)
-}
 
 /// What happens to the calls of a scan.
 #[derive(Debug, Clone)]
@@ -137,7 +130,7 @@ async fn scanned(
 }
 
 proptest! {
-    #![proptest_config(Config::with_cases(cases()))]
+    #![proptest_config(Config::with_cases(cases(8)))]
 
     #[test]
     fn each_item_is_returned_exactly_once(

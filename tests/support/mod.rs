@@ -1,5 +1,6 @@
 //! What several tests need.
 
+pub(crate) mod cases;
 pub(crate) mod key_unknown;
 pub(crate) mod log;
 pub(crate) mod odd;

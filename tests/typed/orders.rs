@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 use crate::typed::shop;
 
@@ -78,7 +79,7 @@ fn any_orders() -> impl Strategy<Value = Vec<Order>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     #[test]
     fn every_value_is_read_back_as_it_was_or_handed_back_as_it_was(orders in any_orders(), unprocessed in 0..8_usize) {
