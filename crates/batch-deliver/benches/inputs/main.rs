@@ -11,9 +11,10 @@
 //! cargo bench --bench inputs -- delete --count 100000                                 # all items of a table
 //! cargo bench --bench inputs -- move --count 100000 --kills 5                         # a standard queue, and a FIFO queue
 //! cargo bench --bench inputs -- update   # half of what matches has one key
+//! cargo bench --bench inputs -- fleet --writes 4000 --partitions 4 --processes 64     # a shard of the input each
 //! ```
 //!
-//! Each takes `--count N`, `--seed N`, `--reads RATE`, `--writes RATE`, `--kills N`, `--partitions N` as far as it has them, and what is
+//! Each takes `--count N`, `--seed N`, `--reads RATE`, `--writes RATE`, `--kills N`, `--partitions N`, `--processes N` as far as it has them, and what is
 //! behind a further `--` are arguments of the program.
 
 #![allow(clippy::cast_precision_loss, reason = "the counts are small")]
@@ -21,6 +22,7 @@
 mod copy;
 mod delete;
 mod diff;
+mod fleet;
 mod moved;
 mod options;
 mod program;
@@ -35,8 +37,9 @@ fn main() {
         "copy" => copy::run(&options),
         "delete" => delete::run(&options),
         "diff" => diff::run(&options),
+        "fleet" => fleet::run(&options),
         "move" => moved::run(&options),
         "update" => update::run(&options),
-        other => panic!("there is no {other}: copy, delete, diff, move or update"),
+        other => panic!("there is no {other}: copy, delete, diff, fleet, move or update"),
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Options {
     pub(crate) kills: u32,
     /// Of the table that is written, each with a part of the capacity and of the keys; 1 is a table without partitions.
     pub(crate) partitions: usize,
+    /// Processes that share nothing.
+    pub(crate) processes: usize,
     /// Further arguments of the program.
     pub(crate) more: String,
 }
@@ -27,6 +29,7 @@ impl Options {
             writes: 1_000.0,
             kills: 0,
             partitions: 1,
+            processes: 64,
             more: String::new(),
         };
         let mut command = "copy".to_owned();
@@ -40,6 +43,7 @@ impl Options {
                 "--reads" => options.reads = parsed(&value()),
                 "--writes" => options.writes = parsed(&value()),
                 "--kills" => options.kills = parsed(&value()),
+                "--processes" => options.processes = parsed(&value()),
                 "--partitions" => options.partitions = parsed(&value()),
                 "--" => {
                     options.more = arguments.by_ref().collect::<Vec<_>>().join(" ");
