@@ -65,9 +65,9 @@ async fn taken(calls: usize, starts: Duration, hiccup: Duration) -> (Duration, u
 
 #[tokio::test(start_paused = true)]
 async fn credentials_that_are_unavailable_for_a_while_delay_the_delivery_by_that_while() {
-    for calls in [1, 4, 16, 64] {
+    for calls in [1, 64] {
         let (clean, _) = taken(calls, Duration::ZERO, Duration::ZERO).await;
-        for millis in [500, 2_000, 10_000, 60_000] {
+        for millis in [500, 60_000] {
             for starts in [Duration::ZERO, Duration::from_secs(1)] {
                 let hiccup = Duration::from_millis(millis);
                 let (took, tried) = taken(calls, starts, hiccup).await;

@@ -141,8 +141,8 @@ async fn consume(simulator: &Simulator, queue: &Queue, consumer: Consumer) -> Ha
 #[tokio::test(start_paused = true)]
 async fn dead_letters_are_only_messages_whose_handler_has_failed_as_often() {
     for consumer in CONSUMERS {
-        for receives in [1, 3, 5] {
-            for groups in [None, Some(10), Some(3)] {
+        for receives in [1, 3] {
+            for groups in [None, Some(3)] {
                 let situation = format!("{consumer:?}, {receives} receives, groups: {groups:?}");
                 let simulator = Simulator::new(1);
                 let (queue, dead_letters) = filled(&simulator, receives, groups).await;

@@ -9,7 +9,7 @@ use crate::runs::{Fails, Use, failing};
 use crate::served::Served;
 
 /// Of how many operations one is tried, unless all are. Prime to the operations of a loop.
-const SAMPLE: u32 = 13;
+const SAMPLE: u32 = 29;
 
 /// What the program is used for.
 pub(crate) struct Situation {
