@@ -4,6 +4,7 @@ mod chaos;
 mod metrics;
 
 mod support {
+    pub(crate) mod cases;
     #[expect(dead_code, reason = "other tests have single writes and transactions")]
     pub(crate) mod chaos;
 }

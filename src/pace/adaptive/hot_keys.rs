@@ -5,7 +5,7 @@
 //! does not observe them.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tracing::info;
 
@@ -17,8 +17,8 @@ use crate::pace::meter::to_f64;
 use crate::pace::{Admission, KeyOutcome, Outcome, Waiter};
 
 /// The counts of a key, and of all others, fade to a third in so many seconds: some congestion signals of the pace of all, each of which
-/// costs a key that is slightly too fast only an entry or two.
-const MEMORY: f64 = 5.0;
+/// costs a key that is slightly too fast only an entry or two. A key of which nothing was rejected for so long is not hot any more.
+const MEMORY: f64 = 10.0;
 
 /// Rejections that single out a key, at least.
 const MIN_REJECTIONS: f64 = 4.0;
@@ -29,9 +29,6 @@ const ASSUMED: Trials = Trials::new(4.0, 1.0);
 /// Keys with rejections that are remembered. Beyond that those of which nothing came for a while are forgotten, or all: a key that
 /// is seen once is never hot.
 const MAX_SUSPECTS: usize = 1_000;
-
-/// A key of which nothing was rejected for so long is not hot any more: longer than the longest period of its pace.
-const COOLED: Duration = Duration::from_secs(10);
 
 /// The least time over which the rate of a new hot key is measured, in seconds.
 const MIN_SPAN: f64 = 0.02;
@@ -232,7 +229,7 @@ impl HotKeys {
 
 impl Hot {
     fn has_cooled(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.rejected_at) > COOLED
+        seconds_between(self.rejected_at, now) > MEMORY
     }
 
     fn observe(&mut self, sent_at: Instant, now: Instant, key: &KeyOutcome, jitter: &Jitter) {

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crate::jitter::Jitter;
 
-/// The first gap between two attempts during an outage, in seconds, or two round trips if that is longer.
-const MIN_GAP: f64 = 0.010;
-const MIN_GAP_TRIPS: f64 = 2.0;
+/// The first gap between two attempts during an outage, in seconds.
+const MIN_GAP: f64 = 0.016;
 
 /// The longest gap in seconds, which varies by a quarter: how late it is noticed at most that the service accepts entries again.
 const MAX_GAP: f64 = 1.0;
@@ -21,12 +20,11 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    pub(super) fn new(now: f64, trip: f64) -> Self {
-        let gap = MIN_GAP.max(MIN_GAP_TRIPS * trip).min(MAX_GAP);
+    pub(super) fn new(now: f64) -> Self {
         Self {
             since: now,
-            gap,
-            next_at: now + gap,
+            gap: MIN_GAP,
+            next_at: now + MIN_GAP,
         }
     }
 
@@ -56,7 +54,7 @@ mod tests {
     #[test]
     fn gaps_double_up_to_a_second() {
         let jitter = Jitter::seeded(1);
-        let mut outage = Outage::new(0.0, 0.008);
+        let mut outage = Outage::new(0.0);
         let mut now = 0.0;
         for gap in [0.016, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 1.0] {
             let wait = outage.wait(now).unwrap();
@@ -70,14 +68,14 @@ mod tests {
 
     #[test]
     fn an_attempt_without_an_answer_is_followed_by_another_after_a_second() {
-        let mut outage = Outage::new(0.0, 0.008);
+        let mut outage = Outage::new(0.0);
         outage.depart(1.0);
         assert!(outage.wait(1.9).is_some() && outage.wait(2.0).is_none());
     }
 
     #[test]
     fn it_is_known_since_when_it_lasts() {
-        let outage = Outage::new(7.0, 0.008);
+        let outage = Outage::new(7.0);
         assert!((outage.since - 7.0).abs() < 1e-9);
     }
 }

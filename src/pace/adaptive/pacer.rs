@@ -21,11 +21,9 @@ use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Retry
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const MIN_WAIT: f64 = 1e-4;
 
-/// A rejection at a pace below the estimate lowers the estimate by so many times the share of its call that was rejected, at most by this
-/// part of it. Other processes have used the capacity, and the faster this one is, the more of its calls meet that; or the capacity has
-/// fallen.
-const FALL: f64 = 3.0;
-const MAX_FALL: f64 = 0.12;
+/// A rejection at a pace below the estimate lowers the estimate by this part of it. Other processes have used the capacity, and the
+/// faster this one is, the more of its calls meet that; or the capacity has fallen.
+const FALL: f64 = 0.12;
 
 /// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
 const EXPLAINED: f64 = 0.5;
@@ -275,7 +273,7 @@ impl Pacer {
         if self.schedule.is_low(answer.sent_at) {
             // Where whole calls are throttled, the signals above the estimate suffice.
             if answer.judged.rejected > 0.0 && !answer.is_wholly_rejected() {
-                self.estimate.lower((FALL * answer.judged.share()).min(MAX_FALL));
+                self.estimate.lower(FALL);
                 self.cut(answer.now);
             }
         } else if answer.sent_at > self.schedule.cut_at && self.harmless.is_signal(answer) {
@@ -326,7 +324,7 @@ impl Pacer {
     /// How many seconds a call waits because of the highest rate. Single attempts in an outage do not: they have a rate of their own.
     fn wait_at_highest_rate(&mut self, now: f64) -> Option<f64> {
         let rate = self.settings.max_rate?;
-        self.allowed.pay_off(now, rate, BURST);
+        self.allowed.earn(now, rate, BURST);
         let is_attempt = matches!(self.phase, Phase::Outage(_));
         self.allowed.wait(rate).filter(|_| !is_attempt)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::evidence::{Observation, Trials, chance, variance};
-use super::time::TokenBucket;
+use super::time::{BURST, TokenBucket};
 use crate::jitter::Jitter;
 use crate::pace::Retry;
 
@@ -17,9 +17,6 @@ const MAX_DELAY: Duration = Duration::from_secs(5);
 /// A delay is at most this many times the previous one: the ceiling doubles, and a delay is at least half of its ceiling.
 const MAX_GROWTH: u32 = 4;
 
-/// Doublings after which every delay is the longest one.
-const MAX_DOUBLINGS: u32 = 10;
-
 /// Retries fail on their own if more of them than this share are rejected, and by more than chance more than if every entry of a call
 /// were equally likely to be rejected.
 const MIN_SHARE: f64 = 0.5;
@@ -28,18 +25,14 @@ const MIN_SHARE: f64 = 0.5;
 /// entries that begins anywhere it is a third.
 const SPREAD: f64 = 0.5;
 
-/// Retries over which the calls are compared that carry fresh entries, too; and from how many on.
+/// Retries over which the calls are compared that carry fresh entries, too.
 const MAX_MIXED: f64 = 150.0;
-const MIN_MIXED: f64 = 8.0;
 
 /// Rejections that fall on the few retries of a call with a smaller probability than this are no chance. It is that of neighbours, as a
 /// service may process the entries of a call in their order.
 const MAX_PROBABILITY: f64 = 0.05;
 
-/// The first pace of the retries, in entries a second.
-const FIRST_PACE: f64 = 10.0;
-
-/// The lowest pace, as a share of the capacity and in entries a second: what attempts without success may cost.
+/// The first and lowest pace, as a share of the capacity and in entries a second: what attempts without success may cost.
 const MIN_PACE_SHARE: f64 = 0.004;
 const MIN_PACE: f64 = 0.5;
 
@@ -53,9 +46,6 @@ const LOWER: f64 = 0.75;
 /// One call raises it by this factor at most.
 const MAX_RAISE: f64 = 2.0;
 
-/// Unused turns are kept for so long, in seconds.
-const TURNS_BURST: f64 = 0.1;
-
 /// The longest time until an entry asks again for its turn, in seconds; the shortest is half of it. When for so
 /// long no entry had to wait, the retries have no pace of their own any more.
 const MAX_TURN_WAIT: f64 = 1.0;
@@ -63,16 +53,13 @@ const MAX_TURN_WAIT: f64 = 1.0;
 /// The golden ratio, without its whole part.
 const GOLDEN: f64 = 0.618_033_988_75;
 
-/// The pace follows calls of whose fresh entries at most this share was rejected.
-const MAX_FRESH_REJECTED: f64 = 0.25;
-
 /// The delay before that retry. It doubles with each rejection, and half of it is random.
 pub(super) fn retry_delay(retry: Retry, jitter: &Jitter) -> Duration {
-    let doublings = retry.number.saturating_sub(2).min(MAX_DOUBLINGS);
+    let doubled = 2_u32.saturating_pow(retry.number.saturating_sub(2));
     let max = retry.previous.map_or(MAX_DELAY, |previous| {
         previous.saturating_mul(MAX_GROWTH).max(FIRST_DELAY)
     });
-    let ceiling = (FIRST_DELAY * 2_u32.pow(doublings)).min(max).min(MAX_DELAY);
+    let ceiling = FIRST_DELAY.saturating_mul(doubled).min(max).min(MAX_DELAY);
     jitter.between(ceiling / 2, ceiling)
 }
 
@@ -104,7 +91,7 @@ impl RetryPace {
         let Some(pace) = self.pace else {
             return 0.0;
         };
-        self.turns.earn(now, pace, TURNS_BURST);
+        self.turns.earn(now, pace, BURST);
         if self.turns.take_one() {
             return 0.0;
         }
@@ -119,16 +106,15 @@ impl RetryPace {
         self.compare(fresh, retries);
         let Some(pace) = self.pace else {
             if self.fail_on_their_own() {
-                self.start_pace(answer.now);
+                self.start_pace(answer.now, capacity);
             }
             return;
         };
         if answer.now - self.waited_at > MAX_TURN_WAIT {
             self.pace = None;
-        } else if fresh.rejected <= MAX_FRESH_REJECTED * fresh.sent {
+        } else {
             let factor = RAISE.powf(retries.not_rejected()).min(MAX_RAISE) * LOWER.powf(retries.rejected);
-            let min = MIN_PACE.max(MIN_PACE_SHARE * capacity);
-            self.pace = Some((pace * factor).min(MAX_PACE_SHARE * capacity).max(min));
+            self.pace = Some((pace * factor).min(MAX_PACE_SHARE * capacity).max(min_pace(capacity)));
         }
     }
 
@@ -147,7 +133,7 @@ impl RetryPace {
     /// Whether far more of the retries are rejected than of the fresh entries of the same calls.
     fn fail_on_their_own(&self) -> bool {
         let excess = self.mixed.rejected - self.expected;
-        self.mixed.sent >= MIN_MIXED && self.mixed.share() > MIN_SHARE && excess > 1.0 + chance(self.variance)
+        self.mixed.share() > MIN_SHARE && excess > 1.0 + chance(self.variance)
     }
 
     /// Whether the rejections of a single call fell on its retries, and that not by chance.
@@ -160,14 +146,18 @@ impl RetryPace {
             && probability < MAX_PROBABILITY
     }
 
-    fn start_pace(&mut self, now: f64) {
+    fn start_pace(&mut self, now: f64, capacity: f64) {
         self.mixed = Trials::default();
         self.expected = 0.0;
         self.variance = 0.0;
-        self.pace = Some(FIRST_PACE);
+        self.pace = Some(min_pace(capacity));
         self.waited_at = now;
         self.turns = TokenBucket::empty(now);
     }
+}
+
+fn min_pace(capacity: f64) -> f64 {
+    MIN_PACE.max(MIN_PACE_SHARE * capacity)
 }
 
 #[cfg(test)]

@@ -9,10 +9,8 @@ const OVER: f64 = 0.04;
 /// a service come to equal paces because the faster ones have more signals in the same time.
 const PERIOD: f64 = 1.5;
 
-/// The first period after a search or an outage in seconds, and in entries. Later ones double: what is not known well is soon measured
-/// again.
+/// The first period after a search or an outage in seconds. Later ones double: what is not known well is soon measured again.
 const FIRST_PERIOD: f64 = 0.4;
-const FIRST_ENTRIES: f64 = 4.0;
 
 /// After the period the pace grows by this share a second, …
 const GROWTH: f64 = 0.2;
@@ -65,9 +63,8 @@ impl Schedule {
     }
 
     /// Begins again below the estimate.
-    pub(super) fn cut(&mut self, now: f64, capacity: f64) {
-        let first = FIRST_PERIOD.max(FIRST_ENTRIES / capacity);
-        self.period = self.next.max(first).min(PERIOD);
+    pub(super) fn cut(&mut self, now: f64) {
+        self.period = self.next.clamp(FIRST_PERIOD, PERIOD);
         self.next = 2.0 * self.period;
         self.cut_at = now;
     }
@@ -113,7 +110,7 @@ mod tests {
     fn after_cuts(cuts: u32) -> Schedule {
         let mut schedule = Schedule::default();
         for _ in 0..cuts {
-            schedule.cut(0.0, CONDITIONS.capacity);
+            schedule.cut(0.0);
         }
         schedule
     }
@@ -145,12 +142,8 @@ mod tests {
         }
         let mut schedule = after_cuts(9);
         schedule.restart();
-        schedule.cut(0.0, CONDITIONS.capacity);
+        schedule.cut(0.0);
         assert_about(schedule.period, 0.4);
-        // At five entries a second four of them need 0.8 s.
-        schedule.restart();
-        schedule.cut(0.0, 5.0);
-        assert_about(schedule.period, 0.8);
     }
 
     #[test]

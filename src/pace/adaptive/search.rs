@@ -22,10 +22,6 @@ const EARLY_DOUBLINGS: f64 = 3.0;
 /// Up to so many entries the window doubles with each round trip: at a low pace that overshoots by little.
 const FAST_ENTRIES: f64 = 500.0;
 
-/// For the growth by one answer the usual round trip counts, but at most so many times what its own call took: the first calls of a
-/// connection are slow.
-const MAX_TRIPS: f64 = 2.0;
-
 /// A share of rejections that the search does not end for: calls that are throttled at random.
 const USUAL: f64 = 0.2;
 
@@ -155,7 +151,6 @@ impl Search {
     fn grow(&mut self, answer: &Observation, in_flight: f64, trip: f64) {
         // A window that is not used does not grow.
         if in_flight >= self.window / 2.0 {
-            let trip = trip.min(MAX_TRIPS * (answer.now - answer.sent_at));
             let doublings = if self.sent < EARLY_ENTRIES && self.rejected <= 0.0 {
                 EARLY_DOUBLINGS
             } else if self.sent < FAST_ENTRIES {

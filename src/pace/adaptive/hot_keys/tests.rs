@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -175,7 +177,7 @@ fn a_hot_key_of_which_nothing_was_accepted_yet_finds_its_pace_within_a_second() 
 fn a_key_of_which_nothing_is_rejected_for_long_is_not_hot_any_more() {
     let mut calls = Calls::new();
     calls.call(&[(1, 25, 20), (2, 10, 0)]);
-    calls.now += COOLED + Duration::from_secs(1);
+    calls.now += Duration::from_secs_f64(MEMORY + 1.0);
     assert_eq!(calls.keys.admit(calls.now, 1, 25), Admission::Go(25));
     assert!(!calls.keys.is_hot(1));
 }
@@ -202,17 +204,17 @@ fn a_key_is_singled_out_by_rejections_that_are_many_and_far_more_than_those_of_o
 }
 
 #[test]
-fn what_is_known_of_all_keys_falls_to_a_third_in_five_seconds_and_has_no_share_of_a_hot_key() {
+fn what_is_known_of_all_keys_falls_to_a_third_in_ten_seconds_and_has_no_share_of_a_hot_key() {
     let mut calls = Calls::new();
     calls.call(&[(1, 15, 3), (2, 10, 0)]);
     assert_about(calls.keys.all.trials.sent, 25.0);
     assert_about(calls.keys.all.trials.rejected, 3.0);
-    calls.now += Duration::from_millis(4990);
+    calls.now += Duration::from_millis(9990);
     calls.call(&[(2, 10, 1)]);
     let kept = (-1.0_f64).exp();
     assert_about(calls.keys.all.trials.sent, 25.0 * kept + 10.0);
     assert_about(calls.keys.all.trials.rejected, 3.0 * kept + 1.0);
-    calls.now += Duration::from_millis(4990);
+    calls.now += Duration::from_millis(9990);
     assert_eq!(calls.call(&[(1, 25, 24)]), [true]);
     assert_about(calls.keys.all.trials.sent, (10.0 * kept + 10.0) * kept);
     assert_about(calls.keys.all.trials.rejected, kept);
@@ -224,9 +226,9 @@ fn a_hot_key_begins_with_what_was_accepted_of_it_since_its_first_rejection() {
     calls.call(&[(1, 10, 1), (2, 100, 0)]);
     calls.now += Duration::from_millis(90);
     assert_eq!(calls.call(&[(1, 10, 8), (2, 100, 0)]), [true, false]);
-    let kept = (-0.02_f64).exp();
+    let kept = (-0.01_f64).exp();
     let capacity = calls.keys.hot[&1].pacer.snapshot(calls.now, 0).capacity.unwrap();
-    assert_about(capacity, (9.0 * kept + 2.0) / (5.0 * (1.0 - (-0.02_f64).exp())));
+    assert_about(capacity, (9.0 * kept + 2.0) / (10.0 * (1.0 - (-0.01_f64).exp())));
 }
 
 #[test]
@@ -266,7 +268,7 @@ fn of_a_thousand_keys_with_rejections_those_of_the_last_seconds_are_remembered()
     let mut calls = Calls::new();
     for key in 0..1000 {
         if key == 400 {
-            calls.now += Duration::from_secs(5);
+            calls.now += Duration::from_secs(10);
         }
         let now = calls.now;
         let mut one = [first_attempts(key, 1, 1)];

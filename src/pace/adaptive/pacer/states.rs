@@ -17,9 +17,6 @@ const DRAIN_TRIPS: f64 = 2.0;
 /// many processes start together.
 const LEAST_FOUND: f64 = 0.05;
 
-/// An outage is not taken for shorter than this, in seconds.
-const MIN_OUTAGE: f64 = 1e-3;
-
 impl Pacer {
     /// The service had no capacity left when it saw the call.
     pub(super) fn signal(&mut self, answer: &Observation) {
@@ -36,7 +33,7 @@ impl Pacer {
 
     /// Lowers the pace below the estimate.
     pub(super) fn cut(&mut self, now: f64) {
-        self.schedule.cut(now, self.capacity());
+        self.schedule.cut(now);
         self.tokens.drop_saved();
     }
 
@@ -104,8 +101,7 @@ impl Pacer {
     pub(super) fn recover(&mut self, answer: &Observation) {
         let Phase::Outage(outage) = &self.phase else { return };
         if self.estimate.rate().is_none() {
-            self.estimate
-                .guess(answer.accepted / (answer.now - outage.since).max(MIN_OUTAGE));
+            self.estimate.guess_from(answer.accepted, answer.now - outage.since);
         } else {
             // What was accepted before the outage tells nothing of the time after it.
             self.estimate.forget_span();
@@ -114,7 +110,7 @@ impl Pacer {
     }
 
     pub(super) fn start_outage(&mut self, now: f64) {
-        let outage = Outage::new(now, self.flow.trip());
+        let outage = Outage::new(now);
         self.enter(Phase::Outage(outage), PaceReason::NothingAccepted);
     }
 }
