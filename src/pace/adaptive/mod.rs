@@ -23,9 +23,8 @@
 //!
 //! - A **congestion signal**, a rejection at a pace above the estimate, lowers the pace: the schedule begins again. The service had no
 //!   capacity left at that moment. So what it accepted since the signal before is what it can accept: that is the new estimate.
-//! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by three times the share of the call that
-//!   was rejected, by 12% at most. Either the capacity has fallen, or other processes use what this one leaves. A process that is faster
-//!   makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
+//! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by 12%. Either the capacity has fallen, or
+//!   other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
 //!   faster ones are lowered more often.
 //! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and those
 //!   below it. From inside a process they cannot be distinguished from what other processes cause, which no lower pace of one of them ends.

@@ -21,10 +21,6 @@ use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Retry
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const MIN_WAIT: f64 = 1e-4;
 
-/// A rejection at a pace below the estimate lowers the estimate by this part of it. Other processes have used the capacity, and the
-/// faster this one is, the more of its calls meet that; or the capacity has fallen.
-const FALL: f64 = 0.12;
-
 /// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
 const EXPLAINED: f64 = 0.5;
 
@@ -273,8 +269,7 @@ impl Pacer {
         if self.schedule.is_low(answer.sent_at) {
             // Where whole calls are throttled, the signals above the estimate suffice.
             if answer.judged.rejected > 0.0 && !answer.is_wholly_rejected() {
-                self.estimate.lower(FALL);
-                self.cut(answer.now);
+                self.fall(answer);
             }
         } else if answer.sent_at > self.schedule.cut_at && self.harmless.is_signal(answer) {
             self.signal(answer);

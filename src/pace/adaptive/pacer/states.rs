@@ -13,6 +13,10 @@ use crate::pace::PaceReason;
 /// Calls in flight at the end of a search have two round trips to be answered.
 const DRAIN_TRIPS: f64 = 2.0;
 
+/// A rejection at a pace below the estimate lowers the estimate by this part of it. Other processes have used the capacity, and the
+/// faster this one is, the more of its calls meet that; or the capacity has fallen.
+const FALL: f64 = 0.12;
+
 /// The first estimate is at least this part of the pace at which the search ended. What is accepted of a few calls depends on chance where
 /// many processes start together.
 const LEAST_FOUND: f64 = 0.05;
@@ -27,6 +31,19 @@ impl Pacer {
             capacity = self.estimate.rate(),
             rejected = answer.all.rejected,
             "congestion signal"
+        );
+        self.cut(answer.now);
+    }
+
+    /// The service had no capacity left although the pace was below the estimate.
+    pub(super) fn fall(&mut self, answer: &Observation) {
+        self.estimate.lower(FALL);
+        debug!(
+            target: PACE,
+            hot_key = self.hot_key,
+            capacity = self.estimate.rate(),
+            rejected = answer.all.rejected,
+            "rejected below the capacity"
         );
         self.cut(answer.now);
     }
