@@ -8,22 +8,19 @@
 //!
 //! ```no_run
 //! use aws_batch_delivery::Delivery;
-//! use serde::Serialize;
 //!
-//! #[derive(Debug, Serialize)]
+//! #[derive(Debug, serde::Serialize)]
 //! struct Order {
 //!     id: String,
 //!     cents: u64,
 //! }
 //!
-//! #[tokio::main]
-//! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-//!     let config = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
-//!     let orders = (0..10_000).map(|number| Order { id: format!("order-{number}"), cents: 37 * number });
-//!     let table = Delivery::to_dynamo(aws_sdk_dynamodb::Client::new(&config), "orders").put_items();
-//!     let report = table.deliver(orders).await?;
-//!     println!("{report}");
-//!     Ok(())
+//! async fn save(client: aws_sdk_dynamodb::Client, orders: Vec<Order>) {
+//!     let table = Delivery::to_dynamo(client, "orders").put_items();
+//!     match table.deliver(orders).await {
+//!         Ok(report) => println!("{report}"),
+//!         Err(error) => error.undelivered().iter().for_each(|failed| eprintln!("{:?}: {}", failed.entry, failed.cause)),
+//!     }
 //! }
 //! ```
 //!
