@@ -64,5 +64,6 @@ pub mod guarantees {}
 /// This crate and the program compared with AWS's own ways and other libraries.
 ///
 /// [compared]: crate::guide::benchmarks#compared-with-others
+/// [figures]: https://docs.rs/batch-deliver
 #[doc = include_str!("../docs/when-to-use-what.md")]
 pub mod when_to_use_what {}
