@@ -117,7 +117,7 @@ pub struct Snapshot {
     #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::report::seconds"))]
     pub delay: Duration,
     /// The state of the backoff strategy, its reason and its rate. `None` before the first delivery, after the options of
-    /// the last one are dropped, and for a [strategy](crate::backoff::Pace::snapshot) that does not tell. If deliveries
+    /// the last one are dropped, and for a [strategy](crate::backoff::Pace::snapshot) that does not say. If deliveries
     /// with different strategies share the figures, the state is that of the delivery that started last.
     pub pace: Option<PaceSnapshot>,
 }

@@ -14,7 +14,10 @@ const DOC_TESTS: [(&str, &str); 6] = [
     ("docs/recipes.md", "src/guide.rs"),
     ("docs/metrics.md", "src/metrics/mod.rs"),
     ("docs/events.md", "src/events.rs"),
-    ("crates/aws-batch-simulator/README.md", "crates/aws-batch-simulator/src/lib.rs"),
+    (
+        "crates/aws-batch-simulator/README.md",
+        "crates/aws-batch-simulator/src/lib.rs",
+    ),
 ];
 
 /// Documents whose commands `crates/batch-deliver/tests/program/documents.rs` runs.

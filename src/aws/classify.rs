@@ -193,7 +193,7 @@ where
 /// The verdict on an entry with an error code of its own in the answer to its call.
 ///
 /// A [known](classify) code decides. With any other, the entry is refused if the service says that the sender is at fault
-/// (`SenderFault` of SQS); otherwise it is sent again and is in doubt. For a service that does not tell whose fault it is,
+/// (`SenderFault` of SQS); otherwise it is sent again and is in doubt. For a service that does not say whose fault it is,
 /// `sender_fault` is false. The message is the [message](Fault::message) and the source of the
 /// fault, because it may quote the entry.
 ///

@@ -1,7 +1,7 @@
 //! The pace: when calls may leave, and how long a rejected entry waits before it is sent again.
 //!
 //! [`BackoffStrategy`] is the contract: one method, and a [`Pace`] for strategies that pace all workers together. A strategy does
-//! no I/O and has no clock: it is told the time and the result of each call. All deliveries whose options are clones of each
+//! no I/O and has no clock: it is given the time and the result of each call. All deliveries whose options are clones of each
 //! other share one strategy.
 //!
 //! | strategy | delay before retry `n` | when to choose it |

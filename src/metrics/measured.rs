@@ -90,7 +90,7 @@ impl Metrics {
         measured.instruments.throttled_calls.add(1, Some(&attributes), None);
     }
 
-    /// An entry was accepted, or its condition does not hold. `waited` returns the time since it was handed over, and is called only if that is measured.
+    /// An entry was accepted, or its condition does not hold. `waited` returns the time since it was submitted, and is called only if that is measured.
     pub(crate) fn processed(&self, waited: impl FnOnce() -> Option<Duration>) {
         self.measure(|instruments, to| {
             if let Some(waited) = waited() {

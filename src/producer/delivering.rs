@@ -1,4 +1,4 @@
-//! The deliveries of a producer, one after the other until it is closed.
+//! The deliveries of a producer, one after another until it is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -57,7 +57,7 @@ use crate::time_limit::within;
 /// [deadline](crate::DeliveryOptions::deadline) and an error of the [handler of undelivered
 /// entries](crate::Delivery::on_undelivered) close the producer.
 ///
-/// The outcome of an entry is known within [1 minute](crate::DeliveryOptions::give_up_after) after it was handed over, and the time of
+/// The outcome of an entry is known within [1 minute](crate::DeliveryOptions::give_up_after) after it was submitted, and the time of
 /// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
 /// An undelivered entry whose receipt was dropped is logged at once, at most one line a minute, and kept for the close; only as
@@ -74,7 +74,7 @@ pub struct Producer<E> {
     unclaimed: UnclaimedEntries<E>,
     /// Ends the delivery early.
     end: CancellationToken,
-    /// How long an entry may be tried from its hand-over on.
+    /// How long an entry may be tried from its submission on.
     patience: Duration,
 }
 
@@ -113,7 +113,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](crate::DeliveryOptions::give_up_after) and
     /// one [attempt](crate::DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
-    /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is no error either: its outcome is
+    /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is not an error either: its outcome is
     /// [`Disposition::ConditionFailed`].
     ///
     /// If the future is dropped before the entry is [buffered](crate::DeliveryOptions::buffer), the entry is not sent; if it is
@@ -154,7 +154,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     }
 
     /// How many entries wait to be read by the delivery; at most [`buffer`](crate::DeliveryOptions::buffer).
-    // The channel of the model checker does not tell.
+    // The channel of the model checker does not say.
     #[cfg(not(model))]
     pub fn buffered(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
@@ -207,7 +207,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// Closes as [`close`](Self::close) does, but delivers for at most `time`. Entries that are not delivered then are
     /// handed back as [cancelled](Cause::Cancelled), to their receipts or in the error.
     ///
-    /// For a process that is told to end and is killed some seconds later. After `time`, calls in flight have the
+    /// For a process that is asked to end and is killed some seconds later. After `time`, calls in flight have the
     /// [`grace`](crate::DeliveryOptions::grace) period, 1 s by default; then the target has it to clean up, and then a handler of
     /// undelivered entries to finish. So it returns within `time` and three grace periods, however many entries wait and
     /// whatever hangs.

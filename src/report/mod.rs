@@ -52,7 +52,7 @@ pub struct Report {
     pub elapsed: Duration,
     /// Whether the input was read to its end. Always true for a batch, because its remaining entries are handed back, and
     /// for every report without an error. False for a stream that failed or whose delivery ended early, by a cancellation,
-    /// a deadline or a fault; [`next_position`](Self::next_position) then tells where to continue.
+    /// a deadline or a fault; [`next_position`](Self::next_position) then says where to continue.
     pub finished: bool,
 }
 

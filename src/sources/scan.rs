@@ -23,7 +23,7 @@ const MAX_SEGMENTS: u32 = 1_000_000;
 
 /// Reads all items of a DynamoDB table or of an index, those of one partition key, or those that a filter holds for.
 ///
-/// The [module](super) tells what it promises.
+/// The [module](super) documents its guarantees.
 ///
 /// # Default
 /// - 8 segments

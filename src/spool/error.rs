@@ -92,7 +92,7 @@ pub enum SpoolError {
         /// In which way.
         why: String,
     },
-    /// The spool takes no more entries. One that was handed over before may be in it: if the runtime that started the spool ended while
+    /// The spool takes no more entries. One that was submitted before may be in it: if the runtime that started the spool ended while
     /// it was written.
     #[error("the spool is closed")]
     Closed,

@@ -42,17 +42,17 @@
 //! - **Refused for good.** An entry that the service refuses or would refuse is given to the
 //!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without one, or if it fails, the entry is kept in the folder, apart
 //!   from the others and with its cause, where [`SpoolFolder`] finds it, and it is [logged](crate::events::SPOOL). An entry whose condition does not hold is settled. One whose
-//!   conversion panics in two deliveries is kept apart as well, and so for [`check`](crate::targets::BatchTarget::check) and other methods
+//!   conversion panics in two deliveries is kept separately as well, and so for [`check`](crate::targets::BatchTarget::check) and other methods
 //!   of a target that have one entry. A panic of [`send`](crate::targets::BatchTarget::send) or
 //!   [`supersedes`](crate::targets::BatchTarget::supersedes), which have several, stops the delivery each time that it comes to them.
 //! - **In doubt for too long.** An update that must not be applied twice, or a transaction, that was in flight when the answers ceased can be
 //!   decided for nine minutes, as long as DynamoDB surely knows its token. After that, to send it might apply it twice, and no
-//!   answer could tell. As only the program knows what is worse, it is not sent and not lost: it is refused for good, with
+//!   answer could show it. As only the program knows what is worse, it is not sent and not lost: it is refused for good, with
 //!   [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) for the handler, or with "it may have been delivered" at the
 //!   end of its cause in the folder. An outage in which calls end without an answer or with a 5xx leaves as many of them as calls were in flight
 //!   when it began, and one more for each nine minutes, because single calls test whether it is over. An update that
 //!   may be applied twice is made [idempotent](crate::targets::dynamo::ItemWrite::idempotent), and is sent until it is answered; a
-//!   transaction that also puts an item of its own with the condition that it is not there can be handed over again.
+//!   transaction that also puts an item of its own with the condition that it is not there can be submitted again.
 //! - **Measured.** Each delivery that stops is a span of its own, and counts in it and in the [metrics](crate::metrics) as undelivered what
 //!   it has handed back. It stays in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count it.
 //!
@@ -65,13 +65,13 @@
 //!
 //! # In the folder
 //! A file of SQLite, `spool.sqlite3`, with the JSON of each value, of which its [limit](SpoolOptions::max_bytes) says how large it may
-//! become. Beside it are the log of changes that are not in it yet, `spool.lock`, and `spool.reserve`, which goes when the disk is full.
+//! become. Next to it are the log of changes that are not in it yet, `spool.lock`, and `spool.reserve`, which goes when the disk is full.
 //! However many entries wait, the memory has no more of them than 1 MiB that was read, 8 MiB that are being written, and what a
 //! delivery [reads ahead](crate::DeliveryOptions::read_ahead_bytes). The folder must be on a local file system.
 //! Only the owner of the files may read them, and a folder belongs to [one destination](SpoolOptions::any_destination).
 //!
-//! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is handed
-//! over, by `Handle::block_on` for example, must not take all of them.
+//! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is
+//! submitted, by `Handle::block_on` for example, must not take all of them.
 
 mod backlog;
 mod clock;
@@ -119,7 +119,7 @@ use crate::run::{Completion, Contents, Run};
 use crate::shutdown::joined;
 use crate::time_limit::within;
 
-/// Writes single entries that many tasks hand over to disk, and delivers them from there.
+/// Writes to disk single entries that many tasks submit, and delivers them from there.
 ///
 /// It is made by [`Delivery::spooled`](crate::Delivery::spooled); the [module](self) says what it guarantees. A clone is the same
 /// spool. When all clones are dropped, it is closed as by [`close`](Self::close), in the background.
@@ -144,7 +144,7 @@ struct Shared {
     _ends_with_the_last: DropGuard,
 }
 
-/// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
+/// When it is dropped, also with its runtime, nothing waits for room or for the delivery.
 struct Ending {
     room: Arc<Room>,
     end: CancellationToken,
@@ -249,8 +249,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         })
     }
 
-    /// Writes an entry to disk, and waits until it is there, as durable as the [`SyncPolicy`] says. Entries that one task hands over
-    /// one after the other are delivered in that order.
+    /// Writes an entry to disk, and waits until it is there, as durable as the [`SyncPolicy`] says. Entries that one task submits
+    /// one after another are delivered in that order.
     ///
     /// If the future is dropped before it has returned, the entry may be in the spool or not.
     ///

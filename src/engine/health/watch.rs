@@ -170,7 +170,7 @@ impl Watch {
         self.next_look()
     }
 
-    /// Awaits the preparation, and logs a warning when it takes long. `fault` tells why the last attempt of it failed.
+    /// Awaits the preparation, and logs a warning when it takes long. `fault` says why the last attempt of it failed.
     pub(crate) async fn over<R>(
         &mut self,
         options: &DeliveryOptions,

@@ -202,7 +202,7 @@ impl<E> KeyQueues<E> {
     }
 
     /// Removes entries of hot keys that may leave, while they fit. `admit` is given a key and the cost of its entries, and returns
-    /// how much of that cost may leave, or until when the key waits. `depart` is told what leaves.
+    /// how much of that cost may leave, or until when the key waits. `depart` is called with what leaves.
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
@@ -277,7 +277,7 @@ impl<E> KeyQueues<E> {
         self.first = u64::MAX;
     }
 
-    /// Removes the entries whose time is used up. `has_waited` tells whether an entry has been here for as long as one may be
+    /// Removes the entries whose time is used up. `has_waited` says whether an entry has been here for as long as one may be
     /// tried.
     ///
     /// The entry of a hot key that has been tried longest goes first whenever the key is asked. If its time is used up,

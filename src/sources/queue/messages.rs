@@ -349,7 +349,7 @@ struct ReceiveCall {
 /// What became of a call.
 struct CallCourse {
     received: AtomicUsize,
-    /// When it was made. It may have waited for its turn, and tells of the queue from then on.
+    /// When it was made. It may have waited for its turn, and shows the state of the queue from then on.
     left_at: Mutex<Option<Instant>>,
 }
 

@@ -56,8 +56,8 @@ const WINDOW: usize = 1_000;
 ///   as expired, and others may have received it as well.
 /// - **Messages come at least once.** After a kill those come again whose deletion was not accepted, at most the [window](Self::window),
 ///   as soon as their [visibility timeout](Self::visibility_timeout) is over.
-/// - **A receive is used up only by a hand-over**, as far as SQS allows it. A queue whose redrive policy has a `maxReceiveCount` moves a
-///   message to its dead letters that was received as often, also if no handler has seen it. So few messages are received in advance:
+/// - **A receive is used up only when a message reaches a handler**, as far as SQS allows it. A queue whose redrive policy has a `maxReceiveCount` moves a
+///   message to its dead letters that was received as often, even if no handler has seen it. So few messages are received in advance:
 ///   those that are settled in two seconds at the present rate. While messages have used up more than half of their receives, and always if
 ///   `maxReceiveCount` is 1, as many as are asked for. The queue is asked for the policy with `GetQueueAttributes` at the start and once an
 ///   hour; without the permission it counts as one that has none, except that a FIFO group waits for a message that has become a dead letter.
@@ -65,8 +65,8 @@ const WINDOW: usize = 1_000;
 /// - **A released message is visible at once**, or after [a delay](super::Ticket::release_after). When the stream is dropped, the messages that it has received and not handed out are
 ///   released, and those of calls in flight as soon as they arrive.
 /// - **The order of a FIFO group is kept.** A message is handed out when the one before it in its group was settled. When that is
-///   released, the later ones wait, hidden, until it comes again; if it was its last receive, they go on; and if another receiver has
-///   got it, they are released one visibility timeout after it became visible. Therefore a group has one message underway at a
+///   released, the later ones wait, hidden, until it comes again; if it was its last receive, they continue; and if another receiver has
+///   got it, they are released one visibility timeout after it became visible. Therefore a group has one message in progress at a
 ///   time: many groups are as fast as a standard queue, and a single group as fast as the round trip of its consumer.
 ///
 /// # Default
@@ -120,7 +120,7 @@ impl Receive {
     }
 
     /// The system attributes to receive. Always among them are `MessageGroupId`, on which the order of a FIFO queue depends, and
-    /// `ApproximateReceiveCount`, which tells of the last receive.
+    /// `ApproximateReceiveCount`, which includes the last receive.
     #[must_use]
     pub fn system_attributes(mut self, names: impl IntoIterator<Item = MessageSystemAttributeName>) -> Self {
         let needed = [
@@ -188,7 +188,7 @@ impl Receive {
         self
     }
 
-    /// Ends when the queue was empty for this long while no message was underway: nothing was received, and everything received
+    /// Ends when the queue was empty for this long while no message was in progress: nothing was received, and everything received
     /// before was deleted, released or set aside. Default: never.
     ///
     /// Messages that other consumers have in flight are not waited for, nor those that a killed process had. Those of a call whose

@@ -25,7 +25,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// Refuses a text that is no number in this wording.
+    /// Refuses a text that is not a number, in this wording.
     pub(super) fn parse_as(text: &str, wording: Wording) -> Result<Self, Refusal> {
         let parsed = if wording == Wording::Older {
             check_as_big_decimal(text).and_then(|()| Self::read(text))

@@ -295,7 +295,7 @@ impl Queue {
         message.first_id.get_or_insert_with(|| id.into());
         message.dead_letter_of = Some(Arc::from(source));
         if self.is_fifo() {
-            // Only in a FIFO queue its age begins anew. From the guide to dead-letter queues.
+            // Only in a FIFO queue its age starts over. From the guide to dead-letter queues.
             message.sent_at = Instant::now();
         }
         state.store.add(own, message, Duration::ZERO);

@@ -26,7 +26,7 @@ pub(crate) struct CommonArguments {
     #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Read file by file, or one record of each in turns [default: file; turns for deletes and full exports]
+    /// Read one input after another (file), or one record of each alternately (turns) [default: file; turns for deletes and full exports]
     #[arg(long, value_enum, hide_possible_values = true)]
     pub(crate) order: Option<Order>,
     /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs

@@ -160,7 +160,7 @@ async fn dry_run(
     estimate.print(console, "nothing was compared")
 }
 
-/// The items of both tables, as they come. An error is told in words.
+/// The items of both tables, as they come. An error is a text.
 fn sides(scans: Vec<ScannedItems>) -> impl Stream<Item = (Side, Result<Item, String>)> + Unpin {
     let of_side = |(scan, side): (ScannedItems, Side)| {
         scan.map(move |item| (side, item.map_err(|error| unread(&error))))

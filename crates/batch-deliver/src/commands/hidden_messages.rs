@@ -25,7 +25,7 @@ impl HiddenBaseline {
         })
     }
 
-    /// Tells how many of them are still not visible after the run, and until when. Returns their number, if it is known.
+    /// Prints how many of them are still not visible after the run, and until when. Returns their number, if it is known.
     pub(super) async fn tell(self, name: &str, console: &Console) -> Option<u64> {
         let Some(before) = self.hidden else {
             console.info(&format!(
@@ -36,7 +36,7 @@ impl HiddenBaseline {
         if before.messages == 0 {
             return Some(0);
         }
-        // What this run has received is in the number as well until SQS has counted anew.
+        // What this run has received is in the number as well until SQS has counted again.
         let after = self.queue.hidden().await.ok().flatten()?;
         let messages = before.messages.min(after.messages);
         if messages > 0 {

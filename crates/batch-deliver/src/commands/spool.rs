@@ -1,4 +1,4 @@
-//! Looks into the folder of a spool, or moves its entries to a file.
+//! Inspects the folder of a spool, or moves its entries to a file.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -16,7 +16,7 @@ const VARIABLES: [&str; 2] = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"];
 
 const DEFAULT: &str = "default";
 
-/// The variable of the access key, which the SDK looks for before it looks into the profile.
+/// The variable of the access key, which the SDK looks for before it inspects the profile.
 const ACCESS_KEY: (&str, &str) = ("AWS_ACCESS_KEY_ID", "aws_access_key_id");
 
 /// The profile of a connection.

@@ -11,7 +11,7 @@ const LONGEST_NAME: usize = 255;
 /// Which members of a document have the records.
 pub(crate) struct Members {
     pub(crate) has_records: Box<dyn Fn(&str) -> bool + Send>,
-    /// Whether the member may be beside them.
+    /// Whether the member may be next to them.
     pub(crate) may_be_beside: fn(&str) -> bool,
 }
 

@@ -64,7 +64,7 @@ impl Pairs {
         Self::with_memory(IN_MEMORY)
     }
 
-    /// Keeps so many bytes in memory.
+    /// Keeps this many bytes in memory.
     fn with_memory(most: usize) -> Self {
         Self {
             parts: (0..PARTS).map(|_| Vec::new()).collect(),

@@ -137,7 +137,7 @@ impl Places {
 struct KnownFile {
     /// The canonical path, unless it was opened by others.
     place: Option<PathBuf>,
-    /// What tells it from others, if it is there.
+    /// What distinguishes it from others, if it is there.
     identity: Option<FileIdentity>,
     name: String,
     what: &'static str,

@@ -37,7 +37,7 @@ enum LineOutput {
     Standard,
     /// A pipe or a device.
     Direct(File),
-    /// A file beside that which it replaces.
+    /// A file next to that which it replaces.
     File(TemporaryFile),
     Object(Box<Upload>),
 }

@@ -11,10 +11,10 @@ pub(super) const FILES: &str = "manifest-files.json";
 /// The description of an export.
 pub(super) const SUMMARY: &str = "manifest-summary.json";
 
-/// The folder of the data files. It is in the folder of a full export, and beside the folders of incremental ones, which share it.
+/// The folder of the data files. It is in the folder of a full export, and next to the folders of incremental ones, which share it.
 pub(super) const DATA: &str = "data";
 
-/// The most exports of a folder that are told.
+/// The most exports of a folder that are named.
 const SHOWN: usize = 3;
 
 #[derive(Deserialize)]
@@ -104,7 +104,7 @@ pub(super) fn above(exports: &[String]) -> String {
     )
 }
 
-/// The folder of this one, also if it is relative.
+/// The folder of this one, even if it is relative.
 fn parent(folder: &Path) -> PathBuf {
     match folder.file_name() {
         Some(_) => folder.parent().map(Path::to_owned).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Gzip, as other programs write it: members one after the other, and zeros behind the last one.
+//! Gzip, as other programs write it: members one after another, and zeros behind the last one.
 
 use std::io::{self, BufRead, BufReader, Read};
 

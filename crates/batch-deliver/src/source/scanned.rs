@@ -212,7 +212,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Waits until so many items may have been sent. If nothing is kept any more, the delivery is being cancelled.
+    /// Waits until this many items may have been sent. If nothing is kept, the delivery is being cancelled.
     async fn may_send(&mut self, sent: u64) {
         let most = self.most;
         let _ = self.settled.wait_for(|settled| sent <= settled + most).await;

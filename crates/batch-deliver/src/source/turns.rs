@@ -52,7 +52,7 @@ pub(crate) struct NumberedRecord<E> {
     pub(crate) place: LinePlace,
     /// The text that it is read from, if dead letters are to repeat it.
     pub(crate) text: Option<Box<[u8]>>,
-    /// The checksum of all that stands before its line in the input, if it has a flaw and is the first record of its line.
+    /// The checksum of all that is before its line in the input, if it has a flaw and is the first record of its line.
     pub(crate) checksum_before: Option<u32>,
     /// The header that dead letters need to repeat it, if it is a row with a flaw.
     pub(crate) header: Option<Box<[u8]>>,
@@ -142,7 +142,7 @@ impl<E> Turns<E> {
         }
     }
 
-    /// With a checksum of what stands before each flaw, and of what is read of each input.
+    /// With a checksum of what is before each flaw, and of what is read of each input.
     pub(crate) fn with_checksums(mut self, read_so_far: ReadSoFar) -> Self {
         self.read_so_far = Some(read_so_far);
         self

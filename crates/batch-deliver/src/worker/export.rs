@@ -35,7 +35,7 @@ pub(crate) struct Exporter {
     /// How the folder and the checkpoints are reached.
     pub(crate) connection: Connection,
     pub(crate) format: ItemFormat,
-    /// Bytes of the lines of a part, after which the next one is begun.
+    /// Bytes of the lines of a part, after which the next one starts.
     pub(crate) part_bytes: u64,
     /// The folder or the prefix of the positions. Without them, a later attempt would cut the segment into other parts.
     pub(crate) checkpoints: Location,
@@ -65,7 +65,7 @@ impl SegmentJournal {
         block_in_place(|| journal.confirm()).map_err(|error| ShardResult::of_checkpoint(&error))
     }
 
-    /// Keeps where the scan is continued after so many items, of which the last one has this key.
+    /// Keeps where the scan is continued after this many items, of which the last one has this key.
     fn keep(&mut self, written: u64, last: Option<Value>, has_ended: bool) -> Result<(), ShardResult> {
         let Some(journal) = &mut self.0 else { return Ok(()) };
         block_in_place(|| journal.keep(written, last, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))

@@ -84,7 +84,13 @@ fn with(name: &str, value: impl Into<Value>) -> String {
 
 /// The films as rows with this column.
 fn rows(column: &str, value: &str) -> String {
-    let row = |film: &Value| format!("{},{},{value}\n", film["year"], film["title"].to_string().replace("\\\"", "\"\""));
+    let row = |film: &Value| {
+        format!(
+            "{},{},{value}\n",
+            film["year"],
+            film["title"].to_string().replace("\\\"", "\"\"")
+        )
+    };
     let films = films();
     let rows = films.iter().take(20).map(row);
     std::iter::once(format!("year,title,{column}\n")).chain(rows).collect()
@@ -134,7 +140,10 @@ impl World {
             simulator.table("films", films());
             simulator.table("copy", films());
             simulator.table("orders", TableOptions::key("id", orders));
-            simulator.queue("orders", QueueOptions::default().dead_letter_queue("orders-dead-letters"));
+            simulator.queue(
+                "orders",
+                QueueOptions::default().dead_letter_queue("orders-dead-letters"),
+            );
             simulator.queue("orders-copy", QueueOptions::default());
             simulator.queue("orders-dead-letters", QueueOptions::default());
             let logs = simulator.bucket("logs");
@@ -159,7 +168,11 @@ impl World {
             self.bucket.endpoint.clone()
         };
         let script = format!("set -euo pipefail\ncargo() {{ :; }}\n{commands}");
-        let path = format!("{}:{}", self.folder.path("bin").display(), std::env::var("PATH").unwrap());
+        let path = format!(
+            "{}:{}",
+            self.folder.path("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
         let output = Command::new("bash")
             .args(["-c", &script])
             .current_dir(self.folder.path(""))

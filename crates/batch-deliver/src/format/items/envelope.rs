@@ -101,7 +101,7 @@ fn changed(mut change: Item, is_removed: bool) -> Result<ItemChange, Flaw> {
     }
 }
 
-/// The object at this path, if there is nothing else beside it.
+/// The object at this path, if there is nothing else next to it.
 fn inner(line: &mut Item, path: &[&str]) -> Option<Item> {
     let [name, path @ ..] = path else {
         return Some(std::mem::take(line));

@@ -162,7 +162,7 @@ fn is_of_queue(name: &str, value: &RawValue) -> bool {
 const OF_QUEUE: &str = "is what a queue says of a message, and would be sent as an attribute of the message: leave `attributes` out, \
                         or write {\"type\":\"String\",\"value\":\"…\"} if the message has such an attribute";
 
-/// What is wrong with an object that is no message, by the name of a member and never by its value.
+/// What is wrong with an object that is not a message, by the name of a member and never by its value.
 fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     let is_enveloped = members.contains_key("Body") || members.contains_key("MessageBody");
     let has_body = members.contains_key("body");
@@ -198,7 +198,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     ))
 }
 
-/// Whether a message may have this member beside its body.
+/// Whether a message may have this member next to its body.
 fn is_good(is_enveloped: bool, name: &str, value: &RawValue) -> bool {
     let body = if is_enveloped { "Body" } else { "body" };
     let message = format!("{{\"{body}\":\"\",{}:{}}}", serde_json::Value::from(name), value.get());

@@ -35,7 +35,7 @@ pub(crate) enum DeadLetter {
     },
 }
 
-/// A letter that was handed over, but may not be stored yet.
+/// A letter that was passed on, but may not be stored yet.
 pub(crate) enum LetterReceipt {
     Written(UnsyncedWrite),
     Waiting(objects::PieceReceipt),

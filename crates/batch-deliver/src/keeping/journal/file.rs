@@ -98,7 +98,7 @@ impl JournalFile {
         self.file.sync_all()
     }
 
-    /// Records that the user was told of all failures.
+    /// Records that all failures were reported to the user.
     pub(super) fn reported(&mut self) -> io::Result<()> {
         if self.kept.failures.is_empty() {
             return Ok(());
