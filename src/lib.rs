@@ -19,7 +19,11 @@
 //!     let table = Delivery::to_dynamo(client, "orders").put_items();
 //!     match table.deliver(orders).await {
 //!         Ok(report) => println!("{report}"),
-//!         Err(error) => error.undelivered().iter().for_each(|failed| eprintln!("{:?}: {}", failed.entry, failed.cause)),
+//!         Err(error) => {
+//!             for failed in error.undelivered() {
+//!                 eprintln!("{:?}: {}", failed.entry, failed.cause);
+//!             }
+//!         }
 //!     }
 //! }
 //! ```

@@ -59,7 +59,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
     outcome.log(&destination);
     let entries = outcome.undelivered.len() as u64 + forgotten;
     if entries > 0 {
-        warn!(target: UNCLAIMED, destination, entries, "entries were not delivered, and no receipt told it");
+        warn!(target: UNCLAIMED, destination, entries, "entries were not delivered, and no receipt reported it");
     }
     let report = outcome.report.clone();
     unclaimed.leave(outcome);

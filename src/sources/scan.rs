@@ -196,7 +196,7 @@ impl Scan {
         let segments = position.segments();
         assert!(
             self.request.key_condition.is_none() || segments == 1,
-            "a position in {segments} segments is none of the items of one partition key"
+            "a position in {segments} segments is not one of the items of one partition key"
         );
         self.request.segments = segments;
         self.start = Some(position);

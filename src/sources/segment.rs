@@ -141,7 +141,7 @@ impl Segment {
             self.cost = Some(Cost { page: units, item });
         }
         if page.last.as_ref().is_some_and(|key| self.keys.come_again_with(key)) {
-            return Err(Fault::new("the key to go on from is that of an earlier page"));
+            return Err(Fault::new("the key to continue from is that of an earlier page"));
         }
         self.place = page.last.take().map_or(SegmentPlace::End, SegmentPlace::After);
         Ok(())

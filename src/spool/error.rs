@@ -45,7 +45,7 @@ pub enum SpoolError {
         what: String,
     },
     /// The folder has entries for another destination, and [may not](super::SpoolOptions::any_destination) be opened for this one.
-    #[error("the spool {} has entries for {of}, and is to be opened for {destination}", folder.display())]
+    #[error("the spool {} has entries for {of}, and cannot be opened for {destination}", folder.display())]
     OtherDestination {
         /// The folder of the spool.
         folder: PathBuf,

@@ -432,7 +432,7 @@ impl Store {
             .connection
             .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0));
         if is_held_up.map_err(|error| self.failure(error))? {
-            let error = io::Error::other("another process looks into it");
+            let error = io::Error::other("another process is inspecting it");
             return Err(SpoolError::storage(&self.folder, error));
         }
         Ok(())

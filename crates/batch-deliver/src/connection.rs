@@ -152,7 +152,7 @@ fn check_region(region: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Unequipped(format!(
-        "{region:?} is no AWS region, such as eu-west-1: see --region, AWS_REGION and the profile"
+        "{region:?} is not an AWS region, such as eu-west-1: see --region, AWS_REGION and the profile"
     )))
 }
 

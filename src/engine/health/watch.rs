@@ -233,7 +233,7 @@ fn until(options: &DeliveryOptions, now: Instant) -> String {
         (patience < Duration::MAX).then(|| {
             let seconds = patience.as_secs();
             if options.counts_from_hand_over {
-                format!("{seconds} s have passed since each entry was handed over")
+                format!("{seconds} s have passed since each entry was submitted")
             } else {
                 format!("nothing was accepted for {seconds} s")
             }

@@ -131,7 +131,7 @@ fn common_key(
         return Ok(key);
     }
     Err(Failure::WrongUse(format!(
-        "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
+        "the key of {from} is {key}, but that of {to} is {other}: an item of one cannot be an item of the other"
     )))
 }
 

@@ -43,7 +43,7 @@ impl HiddenBaseline {
             console.warn(&format!(
                 "about {} of {name} are not visible: a run that was killed had received them, or another consumer has. They stay in the \
                  queue, and are visible again within {} ({} if they did not match), or, if another consumer has them, within {} \
-                 unless it prolongs that: the same command goes on then",
+                 unless it prolongs that: the same command continues then",
                 counted(messages, "message"),
                 time(RECEIVED),
                 time(SET_ASIDE),

@@ -186,7 +186,7 @@ fn report(
     console.report(&json!({ "event": "report", "written": entries, "interrupted": stop.was_interrupted() }))?;
     if stop.was_interrupted() {
         console.info(&format!(
-            "interrupted: the rest stays in {from}, and the same command goes on"
+            "interrupted: the rest stays in {from}, and the same command continues"
         ));
         return Ok(Outcome::Interrupted);
     }

@@ -101,7 +101,7 @@ impl<R: Read> Document<R> {
             let words = if is_list {
                 "there is a list of another table, or of something else: `jq -c '.TABLE[]' FILE` makes lines of one list"
             } else {
-                "beside the list there is what no answer of the service has: if each line is an item, use --format json"
+                "next to the list there is a member that no answer of the service has: if each line is an item, use --format json"
             };
             return Err(self.error(io::ErrorKind::InvalidData, words));
         }

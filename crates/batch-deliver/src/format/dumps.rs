@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 pub(super) const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batch-deliver send --format json` sends their bodies and attributes";
 
-pub(super) const EVENT: &str = "this is an event of Lambda with messages, and no message: `jq -c '.Records[] | {body, group_id: \
+pub(super) const EVENT: &str = "this is an event of Lambda with messages, not a message: `jq -c '.Records[] | {body, group_id: \
                                 .attributes.MessageGroupId, attributes: (.messageAttributes | map_values({type: .dataType, value: \
                                 (.stringValue // .binaryValue)}))}' FILE` makes lines for --format json";
 

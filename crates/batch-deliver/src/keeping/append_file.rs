@@ -66,7 +66,7 @@ impl OpenedFile {
                 path.display()
             ),
             Ok(None) => "it was renamed or replaced while it was written".to_owned(),
-            Err(error) => format!("it was removed while it was written, and cannot be written anew: {error}"),
+            Err(error) => format!("it was removed while it was written, and cannot be written again: {error}"),
         });
         Err(io::Error::other(words.as_str()))
     }

@@ -85,7 +85,7 @@ impl Summary {
             return Ok(());
         }
         block_in_place(|| journal.reported())
-            .map_err(|error| Failure::Failed(format!("that this was told cannot be written to the journal: {error}")))
+            .map_err(|error| Failure::Failed(format!("the journal cannot record that this was reported: {error}")))
     }
 
     fn outcome(&self) -> Outcome {

@@ -89,7 +89,7 @@ impl LineWriter {
         let name = format!("s3://{bucket}/{key}");
         if key.is_empty() || key.ends_with('/') {
             return Err(Failure::WrongUse(format!(
-                "{name} is no name of an object: give s3://bucket/key"
+                "{name} is not the name of an object: give s3://bucket/key"
             )));
         }
         let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));

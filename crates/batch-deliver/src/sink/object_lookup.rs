@@ -1,4 +1,4 @@
-//! Looks objects up before they are deleted: S3 answers the deletion of a key that does not exist as that of any other.
+//! Looks objects up before they are deleted: S3 answers the deletion of a key that does not exist as it answers any other.
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::types::ObjectIdentifier;

@@ -60,7 +60,7 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<DataFiles>, String> {
         match [&path, &shared].into_iter().find(|path| path.exists()) {
             Some(path) => Ok(path.clone()),
             None => Err(format!(
-                "{} is missing, and {} too: copy the whole folder of the export, and the folder {DATA} beside it if it is incremental",
+                "{} is missing, and {} too: copy the whole folder of the export, and the folder {DATA} next to it if it is incremental",
                 path.display(),
                 shared.display()
             )),

@@ -217,8 +217,8 @@ impl<E> Turns<E> {
         match self.settled.last() {
             Some(last) if last >= self.number => {
                 let words = format!(
-                    "they have {} records, but record {} is settled: the journal is that of other inputs, and what it says of these is \
-                     wrong",
+                    "they have {} records, but record {} is settled: the journal is that of other inputs, and is wrong about these \
+                     ",
                     self.number,
                     last + 1
                 );

@@ -279,7 +279,7 @@ impl Attempts for Exporter {
             Some(Ok(segments)) => segments,
             Some(Err(words)) => return (self.told(ShardResult::no_shard(&words)), None),
             None => {
-                let words = format!("{} is no table: --export is for the segments of tables", shard.input);
+                let words = format!("{} is not a table: --export is for the segments of tables", shard.input);
                 return (self.told(ShardResult::failed(UNREADABLE, words)), None);
             }
         };

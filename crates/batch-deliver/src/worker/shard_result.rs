@@ -68,7 +68,7 @@ impl ShardResult {
 
     /// A shard of an unknown run, and so with the checkpoints of other runs.
     pub(super) fn without_execution() -> Self {
-        let words = "with --checkpoints a shard needs execution, the name of the run that hands it out: without it, another run of the same plan would go on where this one has ended";
+        let words = "with --checkpoints a shard needs execution, the name of the run that hands it out: without it, another run of the same plan would continue where this one has ended";
         Self::failed(NO_SHARD, words.to_owned())
     }
 

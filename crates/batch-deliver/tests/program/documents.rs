@@ -78,8 +78,10 @@ fn with(name: &str, value: impl Into<Value>) -> String {
     let value = value.into();
     let mut films = films();
     films.truncate(20);
-    films.iter_mut().for_each(|film| film[name] = value.clone());
-    films.iter().map(|film| format!("{film}\n")).collect()
+    for film in &mut films {
+        film[name] = value.clone();
+    }
+    films.iter().map(|film| film.to_string() + "\n").collect()
 }
 
 /// The films as rows with this column.
@@ -214,10 +216,9 @@ fn run_page(page: &Path) -> usize {
             assert!(reason.len() > 15, "{}: {reason}", page.display());
             continue;
         }
-        if let Some(feature) = block.marker.strip_prefix("run with the feature ") {
-            if !has(feature.trim_end_matches(" -->")) {
-                continue;
-            }
+        let feature = block.marker.strip_prefix("run with the feature ");
+        if feature.is_some_and(|feature| !has(feature.trim_end_matches(" -->"))) {
+            continue;
         }
         if let Some((command, shown)) = block.text.split_once('\n').filter(|_| block.is_console) {
             let ended = world.run(command.strip_prefix("$ ").unwrap());

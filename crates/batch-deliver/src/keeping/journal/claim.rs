@@ -28,7 +28,7 @@ impl Claim {
         match found {
             Err(failure) if !self.is_of_user() => {
                 console.warn(&format!(
-                    "the checkpoint is replaced, and the shard begins anew: {failure}"
+                    "the checkpoint is replaced, and the shard starts from its beginning: {failure}"
                 ));
                 Ok(F::default())
             }
@@ -43,7 +43,7 @@ impl Claim {
                 console.warn(words);
                 Ok(())
             }
-            Self::Named => Err(format!("{words}; {TRUST} continues all the same")),
+            Self::Named => Err(format!("{words}; {TRUST} continues anyway")),
             Self::Granted => Err(words.to_owned()),
         }
     }

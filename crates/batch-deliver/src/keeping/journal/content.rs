@@ -142,7 +142,7 @@ pub(crate) fn settled_in(lines: &str) -> Option<SettledRecords> {
 
 /// The error if another run uses the journal.
 pub(super) fn in_use(name: &str) -> String {
-    format!("the journal {name} is in use by another load: wait for its end, or name another one")
+    format!("the journal {name} is in use by another load: wait until it ends, or name another one")
 }
 
 /// The shortest text of a journal.

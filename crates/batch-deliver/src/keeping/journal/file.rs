@@ -183,7 +183,7 @@ pub(super) fn locked(path: &Path) -> Result<(File, PathBuf), Failure> {
         // A replaced file has another content below each name, and two loads could each have one of them.
         if here.nlink() > 1 {
             return Err(Failure::WrongUse(format!(
-                "the journal {name} has {} names (hard links), and can have but one: remove the others",
+                "the journal {name} has {} names (hard links), and may have only one: remove the others",
                 here.nlink()
             )));
         }

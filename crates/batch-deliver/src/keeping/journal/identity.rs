@@ -152,7 +152,7 @@ impl Identity {
                 match is_same {
                     Ok(true) => continue,
                     Ok(false) => format!(
-                        "{place} has another content than what was read of it, though its size and its time are the same"
+                        "{place} has other content than when it was read, although its size and its time are the same"
                     ),
                     Err(error) => format!("{place} cannot be read: {error}"),
                 }

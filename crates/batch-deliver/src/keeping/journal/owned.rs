@@ -180,7 +180,7 @@ impl OwnObject {
         let found = claim.accepted(found, console)?;
         if claim.is_of_user() && J::doubtful(&found) > 0 {
             console.info(&format!(
-                "the last run with {name} has not ended by itself: watching it for {} s",
+                "the last run with {name} has not ended cleanly: watching it for {} s",
                 WATCHED.as_secs()
             ));
             thread::sleep(WATCHED);
@@ -227,7 +227,7 @@ impl ObjectHandle {
                 while let Some(chunk) = chunks.next().await {
                     content.extend(chunk.map_err(|error| error.to_string())?);
                     if content.len() > LONGEST {
-                        return Err(format!("it has more than {LONGEST} bytes, so it is no journal"));
+                        return Err(format!("it has more than {LONGEST} bytes, so it is not a journal"));
                     }
                 }
                 Ok(Some((etag, content)))

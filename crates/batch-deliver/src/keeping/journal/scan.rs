@@ -71,7 +71,7 @@ impl EarlierScan {
         }
         let before: ScanLine = checked_line::first_line(text).map_err(|unreadable| match unreadable {
             JournalFault::Foreign => Failure::WrongUse(format!(
-                "{name} is no journal of a table that is read: name another one"
+                "{name} is not a journal of a table that is read: name another one"
             )),
             unreadable => unreadable.of_journal(name),
         })?;
@@ -271,6 +271,6 @@ mod tests {
         drop(state);
         assert!(refused("other").contains("the destination was copy, and is other"));
         std::fs::write(&path, "{}\n").unwrap();
-        assert!(refused("copy").contains("is no journal of a table"));
+        assert!(refused("copy").contains("is not a journal of a table"));
     }
 }
