@@ -28,6 +28,7 @@
 //! [metrics]: crate::metrics
 //! [once]: guarantees#at-least-once
 //! [outages]: guarantees#outages-are-waited-out
+//! [own]: recipes#a-target-of-your-own
 //! [pace]: #the-pace-of-adaptive
 //! [recipes]: recipes
 //! [simulator]: https://docs.rs/aws-batch-simulator

@@ -1,4 +1,4 @@
-//! How to deliver: pace, concurrency and patience.
+//! How to deliver: pace, concurrency and time limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -189,7 +189,7 @@ impl DeliveryOptions {
     ///
     /// - **In a producer** the time of an entry begins when it is submitted. The buffer, retries and outages are part of
     ///   it, so its outcome is known after this time and one [attempt](Self::attempt_timeout), however many entries wait.
-    /// - **In a batch or a stream** there are two limits. When nothing at all was accepted for this long, by whatever cause,
+    /// - **In a batch or a stream** there are two limits. When nothing at all was accepted for this long, for any cause,
     ///   the delivery ends: every entry that was read is handed back with [`Cause::Outage`](crate::Cause::Outage). While
     ///   others are accepted, an entry may be tried for this long from its first attempt on; the time of an entry that is
     ///   held behind an earlier one of its key or group begins when that one is settled. Use [`deadline`](Self::deadline)

@@ -59,7 +59,7 @@ pub struct Snapshot {
     ///
     /// Store it from time to time, and a load that is killed continues there: no entry is skipped, and those after it that
     /// were delivered are sent again. An undelivered entry that no handler took is only in the memory of the process until
-    /// the error has it, so the position stays before it, also after the delivery has ended.
+    /// the error has it, so the position stays before it, even after the delivery has ended.
     /// [`Report::next_position`](crate::Report::next_position) is then where to continue, once the entries in the error are
     /// stored.
     ///

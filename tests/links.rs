@@ -67,6 +67,9 @@ fn fault(document: &Path, target: &str) -> Option<String> {
         return None;
     }
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    if Path::new(file).extension().is_some_and(|extension| extension == "rs") {
+        return Some(format!("{file} is a Rust source: link to a document"));
+    }
     let path = if file.is_empty() {
         document.to_owned()
     } else {

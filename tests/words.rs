@@ -148,6 +148,22 @@ fn documents_and_doc_comments_keep_to_the_glossary() {
 }
 
 #[test]
+fn the_readme_and_each_page_of_the_manual_are_short() {
+    let manual = fs::read_dir(root().join("crates/batch-deliver/docs")).unwrap();
+    let pages: Vec<PathBuf> = manual.map(|page| page.unwrap().path()).collect();
+    assert!(pages.len() >= 8, "{pages:?}");
+    let limits = pages.into_iter().map(|page| (page, 1_200));
+    for (page, limit) in limits.chain([(root().join("README.md"), 900)]) {
+        let words = fs::read_to_string(&page).unwrap().split_whitespace().count();
+        assert!(
+            words <= limit,
+            "{}: {words} words, the limit is {limit}",
+            page.display()
+        );
+    }
+}
+
+#[test]
 fn a_phrase_is_found_over_a_line_end_and_not_within_another_word_or_in_code() {
     let phrases = ["is no".to_owned(), "stands".to_owned()];
     let lines = ["It is".to_owned(), "no queue; he understands.".to_owned()];

@@ -77,7 +77,7 @@ where
 }
 
 /// The meaning of a failed call whose entries name the tables or buses that they are for: that one of them is missing or cannot be written to
-/// is the fault of entries of this call, and says nothing of other calls.
+/// is the fault of entries of this call, and says nothing about other calls.
 #[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
 pub(crate) fn of_named_resources(answer: Answer) -> Answer {
     match answer {

@@ -1,6 +1,6 @@
 //! Loads the credentials again after the service has refused them.
 //!
-//! The SDK keeps credentials without an expiry for 15 minutes, also after they were rotated. Its cache cannot be emptied, so the
+//! The SDK keeps credentials without an expiry for 15 minutes, even after they were rotated. Its cache cannot be emptied, so the
 //! calls get another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

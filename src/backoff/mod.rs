@@ -19,7 +19,7 @@
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
 //! All but the first two look at a single entry: wait, then send. The leftovers of a call wait together, and when half of the
-//! call was throttled or nothing of it was accepted, its worker waits with them. Only the first two measure what the service accepts.
+//! call was throttled or none of it was accepted, its worker waits with them. Only the first two measure what the service accepts.
 
 mod delays;
 mod exponential;

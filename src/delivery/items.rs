@@ -142,7 +142,7 @@ impl Delivery<DynamoTable> {
 
     /// Delivers values that implement `Serialize`, each as the key of an item to delete if the condition holds.
     ///
-    /// As [`delete_keys`](Self::delete_keys), with a condition as that of [`put_if`](Self::put_if).
+    /// Like [`delete_keys`](Self::delete_keys), with a condition like that of [`put_if`](Self::put_if).
     #[must_use]
     pub fn delete_if<K: Serialize + Send + Sync + 'static>(
         self,

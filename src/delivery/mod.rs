@@ -102,7 +102,7 @@ impl<T: BatchTarget> Delivery<T> {
         self.try_map_entries(move |value| Ok::<_, Infallible>(entry(value)))
     }
 
-    /// As [`map_entries`](Self::map_entries), with a conversion that may fail, as the builders of the SDK do.
+    /// Like [`map_entries`](Self::map_entries), with a conversion that may fail, as the builders of the SDK do.
     ///
     /// ```
     /// # use aws_batch_delivery::{Delivery, Values, targets::sqs::SqsQueue};
@@ -313,12 +313,12 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
 
     /// Delivers every entry of a stream that may fail, or hands it back.
     ///
-    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; entries before it are delivered. The
+    /// Like [`deliver_stream`](Self::deliver_stream). The first error ends the stream; entries before it are delivered. The
     /// error may be of any type that converts into a boxed one: an error type of your own, `anyhow::Error`, or
     /// `Box<dyn Error + Send + Sync>`.
     ///
     /// # Errors
-    /// As [`deliver_stream`](Self::deliver_stream), and when the stream failed: then the error has a
+    /// The same as for [`deliver_stream`](Self::deliver_stream), and when the stream failed: then the error has a
     /// [`stream_error`](DeliveryError::stream_error) in addition to the entries.
     pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<C::Value>>
     where

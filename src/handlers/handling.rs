@@ -35,7 +35,7 @@ const LATE: &str = "did not finish within its time, and its entries are handed b
 /// undelivered entries are kept, as without a handler.
 pub(crate) struct ActiveHandlers<E> {
     handlers: Handlers<E>,
-    /// Cancelled also when the handler of undelivered entries fails.
+    /// Also cancelled when the handler of undelivered entries fails.
     options: DeliveryOptions,
     delivered_panicked: AtomicBool,
     undelivered_panicked: AtomicBool,

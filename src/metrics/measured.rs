@@ -54,7 +54,7 @@ impl Metrics {
         });
     }
 
-    /// A call was answered. Of its accepted entries, `condition_failed` have a condition that does not hold. `error` is why nothing of it was
+    /// A call was answered. Of its accepted entries, `condition_failed` have a condition that does not hold. `error` is why none of it was
     /// accepted.
     pub(crate) fn call_ended(&self, outcome: &Outcome, condition_failed: usize, error: Option<&str>) {
         let Some(measured) = &self.0 else { return };

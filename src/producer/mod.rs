@@ -30,7 +30,7 @@ use crate::time_limit::within;
 
 /// Collects single entries that many tasks send, and delivers them in batches.
 ///
-/// For services that run for a long time. A clone sends to the same batches. Each caller gets the result of its own entry;
+/// It is for services that run for a long time. A clone sends to the same batches. Each caller gets the result of its own entry;
 /// dropping one caller's future does not affect the others.
 ///
 /// ```no_run
@@ -42,7 +42,7 @@ use crate::time_limit::within;
 /// // In each of many tasks:
 /// producer.clone().send(entry).await?;
 ///
-/// // In the end:
+/// // Finally:
 /// let report = producer.close().await?;
 /// println!("{report}");
 /// # Ok(())
@@ -188,13 +188,15 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// The report covers all clones. Closing again returns the report again, as an error if receipts were dropped since then
     /// whose entries were not delivered.
     ///
-    /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped meanwhile.
+    /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped.
     ///
     /// # Errors
     /// When entries whose receipts were dropped were not delivered: the error carries the first of them, as many as the
     /// [`buffer`](crate::DeliveryOptions::buffer) holds, and counts all with their causes. Entries that were handed back to their
-    /// receipts are counted in the report, but cause no error. Also when the handler of undelivered entries has failed: the
-    /// error has the entries that it did not take, and the reason in [`stopped`](DeliveryError::stopped).
+    /// receipts are counted in the report, but are not an error.
+    ///
+    /// When the handler of undelivered entries has failed: the error has the entries that it did not take, and the reason in
+    /// [`stopped`](DeliveryError::stopped).
     ///
     /// # Panics
     /// When the runtime that the producer was made in was shut down, and this future is awaited outside of its tasks.
@@ -213,10 +215,10 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// whatever hangs.
     ///
     /// # Errors
-    /// As [`close`](Self::close).
+    /// The same as for [`close`](Self::close).
     ///
     /// # Panics
-    /// As [`close`](Self::close).
+    /// The same as for [`close`](Self::close).
     pub async fn close_within(&self, time: Duration) -> Result<Report, DeliveryError<E>> {
         if let Some(closed) = within(time, pin!(self.close())).await {
             return closed;

@@ -87,7 +87,7 @@ impl ScannedItems {
         let asked = target.clone();
         let preparing = async move { asked.prepare().await }.boxed();
         let (gate, kept) = (Arc::clone(&options.gate), options.clone());
-        // When the stream is dropped, pages that were not read are no loss.
+        // When the stream is dropped, pages that were not read are not a loss.
         let delivery = Delivery::new(target.clone())
             .options(options)
             .on_undelivered(|_| async {});

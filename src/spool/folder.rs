@@ -122,7 +122,7 @@ impl SpoolFolder {
         self.look(Kind::Refused, at_most)
     }
 
-    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, also after a loss of power.
+    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, even after a loss of power.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -130,7 +130,7 @@ impl SpoolFolder {
         self.store.remove(Kind::Waiting, last.saturating_add(1)).map(drop)
     }
 
-    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, also after a loss of power.
+    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, even after a loss of power.
     ///
     /// # Errors
     /// When the folder cannot be written.

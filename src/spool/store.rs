@@ -556,7 +556,7 @@ pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), Spo
     };
     let connection = open(folder, flags).map_err(|error| failure(folder, error))?;
     match look(&connection) {
-        // To share a file takes the right to write beside it. One that no process has open has nothing in a log, and does not change.
+        // To share a file takes the right to write next to it. One that no process has open has nothing in a log, and does not change.
         Err(SpoolError::Storage { .. }) if fs::metadata(log(folder, &connection)).map_or(0, |log| log.len()) == 0 => {
             let connection = open_unchanging(folder, flags).map_err(|error| failure(folder, error))?;
             look(&connection)

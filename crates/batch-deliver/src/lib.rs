@@ -1,4 +1,4 @@
-//! The program `batch-deliver`. `README.md` is its manual.
+//! The program `batch-deliver`. `README.md` and `docs/` are its manual.
 //!
 //! ```text
 //! source ─▶ format ─▶ sink

@@ -97,7 +97,7 @@ const DENIED: Duration = Duration::from_mins(5);
 /// While something is [missing](Self::missing), a running delivery calls `prepare` again every 30 s.
 ///
 /// # How long an answer holds
-/// An answer that is an hour old is asked for once more: a queue may take larger messages since, and a table may have another index. A
+/// An answer that is an hour old is asked for again: a queue may take larger messages since, and a table may have another index. A
 /// delivery waits for that for 2 s at most. If the call fails, the old answer holds, and the next call follows a minute later, or after
 /// 5 minutes if it is denied. The targets of this crate also ask again when the service refuses what should be right by the answer, but
 /// at most once a minute. An answer that was [given](Self::given) holds forever.

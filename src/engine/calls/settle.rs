@@ -137,7 +137,7 @@ impl<E> EndedCall<E> {
                 if rejection.is_unsent() {
                     self.count(Outcome::with_unsent, cost);
                 }
-                // A call that is known not to have left is no rejection of its entries.
+                // A call that is known not to have left is not a rejection of its entries.
                 if rejection.is_unsent() && !fault.is_ambiguous() {
                     entry.state.failed(sent_at, fault);
                 } else {
@@ -271,7 +271,7 @@ impl<E> EndedCall<E> {
         self.refused_chunk.is_some() && self.fault().is_some_and(Fault::is_for_the_size_of_the_call)
     }
 
-    /// Why nothing of the call was accepted, if nothing was.
+    /// Why no entry of the call was accepted, if nothing was.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         let of_all = self
             .panic

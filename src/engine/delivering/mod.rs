@@ -208,7 +208,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         }
     }
 
-    /// The process was frozen up to now. That time says nothing about the service: each entry that waits is tried once more
+    /// The process was frozen up to now. That time says nothing about the service: each entry that waits is tried again
     /// before its time counts as used up, and a stall is not longer than before.
     fn goes_on(&mut self, now: Instant) {
         self.patient_until = Some(later(now, GRACE));

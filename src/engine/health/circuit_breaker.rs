@@ -64,7 +64,7 @@ impl CircuitBreaker {
         match settled.first_rejection() {
             Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),
             Some((rejection, _)) if rejection.is_unsent() => self.failed(sent_at, now),
-            // A call without an answer may not have been made at all; the next probe has to tell.
+            // A call without an answer may not have been made at all; the next probe has to show it.
             Some((Rejection::Connection, _)) if self.most() == 1 => self.failed(sent_at, now),
             Some((Rejection::Connection, _)) => {}
             _ => self.made(sent_at),

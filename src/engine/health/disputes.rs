@@ -121,7 +121,7 @@ mod tests {
         let start = Instant::now();
         let mut disputes = Disputes::default();
         let mut state = EntryState::new(0, 1);
-        // Accepted beside it, in a call that left later.
+        // Accepted at the same time, in a call that left later.
         disputes.accepted_at = Some(start + MOMENT / 2);
         assert_eq!(refused(&mut disputes, &mut state, 0, start), Blame::Unknown);
         assert_eq!(

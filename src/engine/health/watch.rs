@@ -300,7 +300,7 @@ mod tests {
         // It waits for its strategy or its input.
         assert!(!is_stall(None, 0, 1).await);
         assert!(!is_stall(None, 0, 0).await);
-        // Nothing is underway just now, but something was up to a moment ago.
+        // Nothing is in progress just now, but something was until a moment ago.
         assert!(is_stall(Some(2), 0, 0).await);
         assert!(!is_stall(Some(1), 0, 0).await);
     }

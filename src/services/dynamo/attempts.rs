@@ -36,7 +36,7 @@ pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     state: Mutex<State>,
-    /// What recognizes the entry also in other deliveries, if it is of a spool.
+    /// What recognizes the entry even in other deliveries, if it is of a spool.
     identity: Option<Identity>,
 }
 

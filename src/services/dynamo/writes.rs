@@ -17,7 +17,7 @@ use crate::invalid::InvalidEntry;
 /// A DynamoDB table to write single items to, with conditions and updates, which `BatchWriteItem` does not know.
 ///
 /// Each entry is one call: `PutItem`, `UpdateItem`, `DeleteItem`, or a `TransactWriteItems` with one action. Everything else that
-/// applies to a [`DynamoTable`] applies here: the order of writes to one key, how the key is determined, the client. Make it of such a
+/// applies to a [`DynamoTable`] applies here: the order of writes to one key, how the key is determined, the client. Create it from such a
 /// table, with its key and its limits:
 ///
 /// ```

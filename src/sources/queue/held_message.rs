@@ -189,7 +189,7 @@ mod tests {
         let mut held = HeldMessage::new(Message::builder().build(), "handle".into(), None, VISIBILITY);
         let now = Instant::now();
         assert!(held.is_hidden(now));
-        // The clock of the process has stood still.
+        // The clock of the process has stopped.
         held.hidden_at.time -= VISIBILITY;
         assert!(!held.is_hidden(now));
         assert_eq!(held.renewal(now, VISIBILITY), None);

@@ -107,7 +107,7 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), also when the stream was given away or dropped.
+/// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), even when the stream was given away or dropped.
 #[derive(Clone)]
 pub struct ReceiveProgress {
     held: Arc<HeldMessages>,

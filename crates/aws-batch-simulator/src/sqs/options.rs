@@ -67,7 +67,7 @@ impl QueueOptions {
         self
     }
 
-    /// `maxReceiveCount`: a message that was received this many times and is to be received once more is moved to the
+    /// `maxReceiveCount`: a message that was received this many times and is to be received again is moved to the
     /// [dead-letter queue](Self::dead_letter_queue) instead, if there is one by that name.
     #[must_use]
     pub fn maximum_receives(mut self, receives: u32) -> Self {

@@ -143,7 +143,7 @@ impl Queue {
         self.with_consumers(|gate| gate.set_faults(faults));
     }
 
-    /// Sets the faults of the next calls that receive, delete and hide messages, one for each call, also for one that is refused
+    /// Sets the faults of the next calls that receive, delete and hide messages, one for each call, even for one that is refused
     /// because of its contents.
     pub fn script_consumers(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.with_consumers(|gate| gate.set_script(faults));

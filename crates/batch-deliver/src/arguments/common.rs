@@ -16,10 +16,10 @@ use crate::worker::ShardArgument;
 
 const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 
-const RESUME: &str = "Continue with this journal: a file, or s3://bucket/key";
+const RESUME: &str = "Continue with a journal: file or s3://bucket/key";
 
 /// The options that the delivering commands share.
-// Without it, they would stand below the heading of the options before them.
+// Without it, they would be below the heading of the options before them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = Resettable::Reset)]
 pub(crate) struct CommonArguments {

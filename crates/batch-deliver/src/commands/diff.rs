@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<Outcome, Failure> {
     let mut next_words = started + arguments.output.every();
     let mut items = sides(scans);
     let ended = loop {
-        // The clock goes on while no page comes.
+        // The clock continues while no page comes.
         match timeout_at(next_words, items.next()).await {
             Err(_) => {}
             Ok(None) => break Ok(()),

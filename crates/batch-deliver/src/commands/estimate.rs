@@ -20,13 +20,13 @@ pub(super) struct TableFigures {
     pub(super) bytes: u64,
     /// Read units of a scan of all of them.
     pub(super) read_units: f64,
-    /// What is said of them.
+    /// What is printed about them.
     pub(super) words: String,
 }
 
 /// The items that a command is about, and what it takes.
 pub(super) struct Estimate {
-    /// What is said of the items.
+    /// What is printed about the items.
     pub(super) words: String,
     pub(super) items: u64,
     /// Their bytes, if they are known.

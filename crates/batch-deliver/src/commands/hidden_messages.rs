@@ -1,4 +1,4 @@
-//! What is said of messages that nothing could be done with, because they were not visible.
+//! What is printed about messages that nothing could be done with, because they were not visible.
 
 use std::time::Duration;
 

@@ -63,7 +63,7 @@ fn moved(arguments: &SpoolArguments, to: &str, console: &Console, stop: &Stop) -
     let mut moved = MovedEntries::default();
     let ended = moved.all(&mut spool, &mut lines, to, stop);
     let ended = ended.and_then(|()| lines.check().map_err(|error| Failure::Failed(format!("{to}: {error}"))));
-    // The causes are nowhere else any more.
+    // The causes are nowhere else.
     let outcome = report(arguments, to, console, stop, moved);
     ended?;
     // Whoever interrupts it does not wait until a large file is small.

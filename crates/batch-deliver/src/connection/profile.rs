@@ -48,7 +48,7 @@ impl Profile {
         let selected = Some(Cow::Owned(name.clone()));
         let settings = match load(&Fs::real(), &Env::real(), &Default::default(), selected).await {
             Ok(settings) => settings,
-            // Without a name, the SDK goes on without the configuration if it finds everything elsewhere.
+            // Without a name, the SDK continues without the configuration if it finds everything elsewhere.
             Err(_) if named.is_none() => ProfileSet::default(),
             Err(error) => {
                 let words = format!("the profile {name}{by} cannot be read: {error}");

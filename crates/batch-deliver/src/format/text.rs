@@ -69,7 +69,7 @@ pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(words)
 }
 
-/// Whether this is an object of JSON, also one that has a member twice.
+/// Whether this is an object of JSON, even one that has a member twice.
 pub(super) fn is_object(text: &[u8]) -> bool {
     serde_json::from_slice::<HashMap<String, &RawValue>>(text).is_ok()
 }

@@ -180,7 +180,7 @@ fn is_numbered(path: &Path, bad: &Path) -> bool {
     number.is_some_and(|number| number.parse::<u32>().is_ok()) && path.with_extension("") == bad
 }
 
-/// The canonical path, also of a file that does not exist yet.
+/// The canonical path, even of a file that does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let of_folder = || {
         let folder = path

@@ -76,7 +76,7 @@ impl Summary {
         Ok(outcome)
     }
 
-    /// Notes in the journal that all failures were reported, if the whole is done. Otherwise the run that does the rest reports them once more.
+    /// Notes in the journal that all failures were reported, if the whole is done. Otherwise the run that does the rest reports them again.
     fn reported(&self, outcome: Outcome) -> Result<(), Failure> {
         let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
             return Ok(());

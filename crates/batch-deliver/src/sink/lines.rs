@@ -148,7 +148,7 @@ impl LineWriter {
     /// Removes what was written, as far as that can be.
     pub(crate) async fn abandon(self) {
         match self.place {
-            // A file beside another one is removed when it is dropped.
+            // A file next to another one is removed when it is dropped.
             LineOutput::Standard | LineOutput::Direct(_) | LineOutput::File(_) => {}
             LineOutput::Object(upload) => upload.abandon().await,
         }

@@ -91,7 +91,7 @@ pub(super) fn below(folder: &Path) -> Option<String> {
     (!found.is_empty()).then(|| above(&found))
 }
 
-/// What is said of the folder above these exports. It is not loaded, because a later export would be added to it.
+/// What is printed about the folder above these exports. It is not loaded, because a later export would be added to it.
 pub(super) fn above(exports: &[String]) -> String {
     if let [one] = exports {
         return format!("is the folder above an export: name the export, {one}");

@@ -217,7 +217,7 @@ impl<'a> Bucket<'a> {
         let names = export::names(&list.text().await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
         let own = format!("{folder}{}/", export::DATA);
         let exists = |name: &String| of_key(&format!("{own}{name}")).is_some();
-        // The folder beside it, which incremental exports share, is listed only for them.
+        // The folder next to it, which incremental exports share, is listed only for them.
         let (data, beside) = if names.is_empty() || names.iter().any(exists) {
             (own, Vec::new())
         } else {

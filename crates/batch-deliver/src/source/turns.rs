@@ -1,4 +1,4 @@
-//! The records of all inputs, one input after the other, or one record of each in turn.
+//! The records of all inputs, one input after another, or one record of each in turn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,7 +19,7 @@ const MOST_OPEN: usize = 32;
 /// The order of the records of several inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// One input after the other, so that what is named later wins.
+    /// One input after another, so that what is named later wins.
     File,
     /// One record of each input in turn, which distributes sorted inputs over the partitions of a table.
     Turns,
@@ -148,7 +148,7 @@ impl<E> Turns<E> {
         self
     }
 
-    /// Reads one input after the other instead.
+    /// Reads one input after another instead.
     pub(crate) fn one_by_one(mut self) -> Self {
         self.most_open = 1;
         self

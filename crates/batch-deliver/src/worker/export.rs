@@ -24,7 +24,7 @@ use crate::stop::Stop;
 /// Bytes of lines that are written together.
 const WRITTEN: usize = 256 << 10;
 
-/// Exports one segment after the other.
+/// Exports one segment after another.
 pub(crate) struct Exporter {
     /// What is read, of whichever table.
     pub(crate) reads: TableReads,

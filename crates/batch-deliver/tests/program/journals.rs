@@ -232,7 +232,7 @@ fn an_input_of_the_same_size_and_time_with_another_content_is_refused() {
         .run(&format!("{load} --trust-journal"))
         .expect(0, "a.jsonl has other content than when it was read");
     write_again(text);
-    folder.run(&load).expect(2, "a.jsonl has another content");
+    folder.run(&load).expect(2, "a.jsonl has other content");
 }
 
 /// Its records may be more or fewer, and those of the inputs behind it would have other numbers.

@@ -169,7 +169,7 @@ impl HeldState {
         self.messages.get(&number).map_or(0, |held| held.receives)
     }
 
-    /// Whether the message becomes a dead letter when it is received once more.
+    /// Whether the message becomes a dead letter when it is received again.
     fn is_last_receive(&self, number: u64) -> bool {
         self.max_receives.is_some_and(|most| self.receives(number) >= most)
     }
@@ -235,7 +235,7 @@ impl HeldState {
         }
     }
 
-    /// The message is the next one of its group. One that must not be received once more is handed out before the others.
+    /// The message is the next one of its group. One that must not be received again is handed out before the others.
     fn is_ready(&mut self, number: u64) {
         if self.is_last_receive(number) {
             self.ready.push_front(number);
@@ -296,7 +296,7 @@ impl HeldState {
     }
 
     /// The message becomes visible after the delay. Those behind it in its group are kept: SQS gives it out again alone, although they
-    /// are hidden, and each of them has a receive less if it is received once more.
+    /// are hidden, and each of them has a receive less if it is received again.
     pub(super) fn release(&mut self, number: u64, delay: Duration) {
         let Some(held) = self.handed_out(number) else {
             return;

@@ -185,7 +185,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
             "attributes" | "MessageAttributes" => "an object",
             "Attributes" => "an object, whose members are strings",
             _ if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
-            // Of an object that is no message, the names may be content.
+            // Of an object that is not a message, the names may be content.
             _ => continue,
         };
         return Flaw::new(format!("{} has to be {wanted}", shortened(name)));

@@ -1,4 +1,4 @@
-//! A letter and its cause as one unit, also after a kill or a loss of power.
+//! A letter and its cause as one unit, even after a kill or a loss of power.
 //!
 //! Letters are stored in groups. First their causes are written and synced, each with the place and the checksum of its letter, and
 //! without the line end behind the last one. Then the letters are written and synced, and then that line end. So a last group of causes
@@ -67,7 +67,7 @@ fn unfinished(letters: &AppendFile, causes: &AppendFile) -> io::Result<Option<Un
         return Ok(None);
     }
     let group = causes.read(whole, causes.length() - whole)?;
-    // A cause that is not whole was not synced, so its letter was not written. What stands behind a whole one may be anything.
+    // A cause that is not whole was not synced, so its letter was not written. What is behind a whole one may be anything.
     let mut found_causes = Deserializer::from_slice(&group).into_iter::<Map<String, Value>>();
     let mut units = Vec::new();
     while let Some(Ok(cause)) = found_causes.next() {

@@ -23,7 +23,7 @@ impl Claim {
         matches!(self, Self::Named | Self::Trusted)
     }
 
-    /// What was found of earlier runs. A journal that is replaced is printed, with why nothing of it is used.
+    /// What was found of earlier runs. A journal that is replaced is printed, with why none of it is used.
     pub(super) fn accepted<F: Default>(self, found: Result<F, Failure>, console: &Console) -> Result<F, Failure> {
         match found {
             Err(failure) if !self.is_of_user() => {
