@@ -80,7 +80,7 @@ impl Fault {
         self
     }
 
-    /// What the service says of the fault, such as why it refused an entry; `None` if it says nothing.
+    /// What the service says about the fault, such as why it refused an entry; `None` if it says nothing.
     ///
     /// It may quote the entry: keep it out of logs that must not have any content. Nothing else of this crate shows it, except
     /// the [source](Error::source).

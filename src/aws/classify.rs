@@ -278,7 +278,7 @@ fn of_signature(meaning: Meaning, code: &str, signature: &Signature) -> Meaning 
 /// An answer that is longer than any of the service.
 const ENDLESS: &str = "answer too long";
 
-/// What a code says of the caller, in words that say what to do.
+/// What a code means for the caller, in words that say what to do.
 fn explanation(code: &str, clock: Clock) -> Option<&'static str> {
     const CLOCK: &str = "the clock of this machine is wrong";
     if EXPIRED.contains(&code) {

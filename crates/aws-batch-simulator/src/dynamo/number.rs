@@ -103,7 +103,7 @@ impl Number {
         }
     }
 
-    /// The sum of two numbers. The service says of one with too many digits that it is too large.
+    /// The sum of two numbers. The service reports that one with too many digits is too large.
     pub(super) fn plus(&self, other: &Self) -> Result<Self, String> {
         if self.digits.is_empty() || other.digits.is_empty() {
             return Ok(if self.digits.is_empty() {

@@ -146,7 +146,7 @@ impl LineParser<SendMessageBatchRequestEntry> for JsonMessage {
     }
 }
 
-/// What a queue says of a message, which is not to be sent as an attribute of the message itself.
+/// What a queue says about a message, which is not to be sent as an attribute of the message itself.
 const TOLD: [&str; 3] = [
     "ApproximateFirstReceiveTimestamp",
     "ApproximateReceiveCount",
