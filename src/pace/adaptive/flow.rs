@@ -1,4 +1,4 @@
-//! The calls in flight: what was accepted lately, and whether nothing is accepted any more.
+//! The calls in flight: what was accepted lately, and whether anything is still accepted.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ const MIN_ANSWERS: usize = 5;
 /// The time from which the recent rate is computed, at least, in seconds: some round trips within a region.
 const MIN_SECONDS: f64 = 0.1;
 
-/// Nothing is accepted for so many round trips before it is an outage.
+/// Nothing is accepted for this many round trips before it is an outage.
 const STALL_TRIPS: f64 = 1.5;
 
 /// Wholly rejected calls in a row are an outage if harmless throttles cause them with a smaller probability than this. At the least share
@@ -30,7 +30,7 @@ const STALL_TRIPS: f64 = 1.5;
 const MAX_PROBABILITY: f64 = 3e-5;
 const MIN_LOSS: f64 = 0.03;
 
-/// The calls in flight, and what their answers tell.
+/// The calls in flight, and what their answers show.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) clock: Clock,
@@ -64,7 +64,7 @@ impl Flow {
     }
 
     /// A call has ended. Returns its answer, and how many entries were in flight with it; `None` for a call without an answer, which
-    /// tells nothing of the capacity.
+    /// says nothing about the capacity.
     pub(super) fn end(&mut self, outcome: &Outcome, now: f64) -> Option<(Observation, f64)> {
         let in_flight = self.in_flight;
         self.in_flight = (in_flight - to_f64(outcome.sent)).max(0.0);
@@ -97,7 +97,7 @@ impl Flow {
         probability < MAX_PROBABILITY && now - self.accepted_at > STALL_TRIPS * self.trip()
     }
 
-    /// Forgets what the answers told, but not which calls are in flight.
+    /// Forgets what the answers showed, but not which calls are in flight.
     pub(super) fn reset(&mut self) {
         self.recent = AcceptedRate::default();
         self.wholly_rejected = 0;
@@ -148,7 +148,7 @@ mod tests {
 
     const TRIP: Duration = Duration::from_millis(10);
 
-    /// Calls of 25 that are all rejected, one after the other, until the flow is stalled.
+    /// Calls of 25 that are all rejected, one after another, until the flow is stalled.
     fn rejections_until_stalled(loss: f64) -> u32 {
         let start = Instant::now();
         let mut flow = Flow::default();
@@ -188,7 +188,7 @@ mod tests {
         assert!(flow.in_flight() <= 0.0);
     }
 
-    /// A flow of which a call of so many fresh entries and retries was answered a trip after the start, and that moment.
+    /// A flow of which a call of this many fresh entries and retries was answered a trip after the start, and that moment.
     fn answered(outcome: &Outcome) -> (Flow, f64) {
         let mut flow = Flow::default();
         flow.clock.now(outcome.sent_at);

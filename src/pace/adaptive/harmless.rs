@@ -9,7 +9,7 @@ use super::evidence::{Observation, Trials, chance, variance};
 /// No higher share is harmless, so that processes that share a service cannot settle above it together.
 const MAX_SHARE: f64 = 0.1;
 
-/// From so many throttled calls on there is a share.
+/// From this many throttled calls on there is a share.
 const MIN_CALLS: f64 = 2.0;
 
 /// Calls over which the share is averaged.

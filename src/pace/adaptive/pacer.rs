@@ -21,7 +21,7 @@ use crate::pace::{Admission, Outcome, PaceReason, PaceSnapshot, PaceState, Retry
 /// The shortest wait in seconds: no timer is finer, and a wait for a moment that has passed never ends.
 const MIN_WAIT: f64 = 1e-4;
 
-/// A rejection at a pace below the estimate lowers the estimate by so many times the share of its call that was rejected, at most by this
+/// A rejection at a pace below the estimate lowers the estimate by this many times the share of its call that was rejected, at most by this
 /// part of it. Other processes have used the capacity, and the faster this one is, the more of its calls meet that; or the capacity has
 /// fallen.
 const FALL: f64 = 3.0;
@@ -30,7 +30,7 @@ const MAX_FALL: f64 = 0.3;
 /// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
 const EXPLAINED: f64 = 0.5;
 
-/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below so many
+/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below this many
 /// entries or units, which every service accepts. Each call without one makes them larger.
 const SMALLER: f64 = 0.5;
 const SMALL_CALL: f64 = 25.0;

@@ -17,7 +17,7 @@ const DRAIN_TRIPS: f64 = 2.0;
 /// many processes start together.
 const LEAST_FOUND: f64 = 0.05;
 
-/// An outage is not taken for shorter than this, in seconds.
+/// The shortest length of an outage, in seconds.
 const MIN_OUTAGE: f64 = 1e-3;
 
 impl Pacer {
@@ -109,7 +109,7 @@ impl Pacer {
             self.estimate
                 .guess(answer.accepted / (answer.now - outage.since).max(MIN_OUTAGE));
         } else {
-            // What was accepted before the outage tells nothing of the time after it.
+            // What was accepted before the outage says nothing about the time after it.
             self.estimate.forget_span();
         }
         self.start_steady(answer.now, PaceReason::Recovered);

@@ -116,7 +116,7 @@ fn paced() -> RetryPace {
     retries
 }
 
-/// Entries that go within so many seconds, of 200 that ask whenever they are told to.
+/// Entries that go within this many seconds, of 200 that ask whenever they may.
 fn turns(retries: &mut RetryPace, seconds: f64) -> f64 {
     let mut entries = vec![0.0; 200];
     let mut turns = 0.0;
@@ -219,7 +219,7 @@ fn an_accepted_retry_raises_the_pace_and_a_rejected_one_lowers_it_within_bounds(
     assert_about(pace_after((20.0, 0.0), (20.0, 20.0), 1000.0), 4.0);
     assert_about(pace_after((20.0, 0.0), (20.0, 20.0), 100.0), 0.5);
     assert_about(pace_after((20.0, 0.0), (3.0, 0.0), 10.0), 5.0);
-    // A call of which many fresh entries are rejected as well tells nothing.
+    // A call of which many fresh entries are rejected as well says nothing.
     assert_about(
         pace_after((20.0, 5.0), (3.0, 3.0), 1000.0),
         FIRST_PACE * 0.75_f64.powi(3),
