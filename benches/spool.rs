@@ -24,7 +24,7 @@ struct Arguments {
     /// Entries in all
     #[arg(long, default_value_t = 200_000)]
     entries: usize,
-    /// Tasks that hand them over, each one entry after the other
+    /// Tasks that hand them over, each one entry after another
     #[arg(long, default_value_t = 500)]
     tasks: usize,
     /// Where the folders are: a device that syncs as that of the service does

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest wait of [`Fault::retry_after`] that counts. Limits of calls are counted over a minute at most, and a call a minute
-/// is no load; a proxy that says an hour must not hide that the service is back. The SDK itself waits for at most 20 s.
+/// does not matter as load; a proxy that says an hour must not hide that the service is back. The SDK itself waits for at most 20 s.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What went wrong, in the service's words.
@@ -80,7 +80,7 @@ impl Fault {
         self
     }
 
-    /// What the service says of the fault, such as why it refused an entry; `None` if it says nothing.
+    /// What the service says about the fault, such as why it refused an entry; `None` if it says nothing.
     ///
     /// It may quote the entry: keep it out of logs that must not have any content. Nothing else of this crate shows it, except
     /// the [source](Error::source).
@@ -214,7 +214,7 @@ pub struct ThrottlingReason {
     /// The limit, in the service's words. In DynamoDB they name table or index, the operation and the kind of limit, such
     /// as `TableWriteKeyRangeThroughputExceeded`.
     pub reason: String,
-    /// The resource of the limit, such as `table/orders/index/by_year`; `None` if the service does not tell. It has no
+    /// The resource of the limit, such as `table/orders/index/by_year`; `None` if the service does not say. It has no
     /// account id.
     pub resource: Option<String>,
 }

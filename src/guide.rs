@@ -21,9 +21,16 @@
 //!
 //! [choice]: when_to_use_what
 //! [delay]: #the-delay-of-responsive
+//! [events]: crate::events
 //! [figures]: benchmarks
 //! [guarantees]: guarantees
+//! [isolation]: guarantees#one-bad-entry-does-not-fail-the-others
+//! [metrics]: crate::metrics
+//! [once]: guarantees#at-least-once
+//! [outages]: guarantees#outages-are-waited-out
+//! [own]: recipes#a-target-of-your-own
 //! [pace]: #the-pace-of-adaptive
+//! [recipes]: recipes
 //! [simulator]: https://docs.rs/aws-batch-simulator
 //! [trace]: #two-throttled-calls
 #![doc = include_str!("../docs/guide.md")]
@@ -42,12 +49,22 @@
 #[doc = include_str!("../docs/benchmarks.md")]
 pub mod benchmarks {}
 
+/// Programs for common tasks.
+///
+/// [cookbook]: crate::guide#cookbook
+/// [fidelity]: https://docs.rs/aws-batch-simulator
+/// [simulator]: https://docs.rs/aws-batch-simulator
+/// [web]: crate::guide#in-a-web-service
+#[doc = include_str!("../docs/recipes.md")]
+pub mod recipes {}
+
 /// What is guaranteed, with its limits and the tests that prove it.
 #[doc = include_str!("../docs/guarantees.md")]
 pub mod guarantees {}
 
-/// This crate and the program beside AWS's own ways and other libraries.
+/// This crate and the program compared with AWS's own ways and other libraries.
 ///
 /// [compared]: crate::guide::benchmarks#compared-with-others
+/// [figures]: https://docs.rs/batch-deliver
 #[doc = include_str!("../docs/when-to-use-what.md")]
 pub mod when_to_use_what {}

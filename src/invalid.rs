@@ -132,7 +132,7 @@ impl InvalidEntry {
 
 /// Why a value could not be converted into an entry.
 ///
-/// `Display` shows the error, which may quote the value; `Debug` shows nothing of it.
+/// `Display` shows the error, which may quote the value; `Debug` shows none of it.
 #[derive(Clone)]
 pub struct ConversionError(Arc<dyn Error + Send + Sync>);
 

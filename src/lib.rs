@@ -8,27 +8,29 @@
 //!
 //! ```no_run
 //! use aws_batch_delivery::Delivery;
-//! use serde::Serialize;
 //!
-//! #[derive(Debug, Serialize)]
+//! #[derive(Debug, serde::Serialize)]
 //! struct Order {
 //!     id: String,
 //!     cents: u64,
 //! }
 //!
-//! #[tokio::main]
-//! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-//!     let config = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
-//!     let orders = (0..10_000).map(|number| Order { id: format!("order-{number}"), cents: 37 * number });
-//!     let table = Delivery::to_dynamo(aws_sdk_dynamodb::Client::new(&config), "orders").put_items();
-//!     let report = table.deliver(orders).await?;
-//!     println!("{report}");
-//!     Ok(())
+//! async fn save(client: aws_sdk_dynamodb::Client, orders: Vec<Order>) {
+//!     let table = Delivery::to_dynamo(client, "orders").put_items();
+//!     match table.deliver(orders).await {
+//!         Ok(report) => println!("{report}"),
+//!         Err(error) => {
+//!             for failed in error.undelivered() {
+//!                 eprintln!("{:?}: {}", failed.entry, failed.cause);
+//!             }
+//!         }
+//!     }
 //! }
 //! ```
 //!
-//! `Ok` means that no entry was handed back. An error carries every undelivered entry, so that the entries can be stored or sent
-//! again. A condition that did not hold is an answer, and counted [apart](Disposition::ConditionFailed). For one batch of the SDK's own types there is a short form:
+//! `Ok` means that no entry was handed back. The error has every undelivered entry, so that you can store them or send them again.
+//! A condition that did not hold is an answer, and is counted [separately](Disposition::ConditionFailed). There is a short form for one
+//! batch of the SDK's own types:
 //!
 //! ```no_run
 //! # use aws_batch_delivery::{DeliveryOptions, backoff::Exponential, deliver_batch_to_sqs};
@@ -47,15 +49,15 @@
 //! Options that were created separately share nothing.
 //!
 //! # Order
-//! Writes of one primary key and messages of one FIFO group arrive in the order of the input, also after throttles and retries and
-//! with concurrency, with one exception: when SQS accepts a call in part, a later message of that call may arrive before the failed
-//! one, unless the queue has a strict order. Once an entry is handed back, those behind it are sent. Other entries
-//! may arrive in any order. See [`DynamoTable`] and [`SqsQueue`].
+//! Writes of one primary key and messages of one FIFO group arrive in the order of the input, even after throttles and retries and
+//! with concurrency. There is one exception: when SQS accepts a call in part, a later message of that call may arrive before the failed
+//! one, unless the queue has a strict order. Once an entry is handed back, the entries behind it are sent. Other entries may arrive in
+//! any order. See [`DynamoTable`] and [`SqsQueue`].
 //!
 //! # Calls that are refused as a whole
 //! Such a call is halved until the entries at fault are alone: they are handed back, and the others are delivered. For calls of n
 //! entries, each entry at fault costs at most 2·log2(n) + 2 additional calls, and every eight of them one more for each call in
-//! flight. Meanwhile only entries that must not pass another one wait.
+//! flight. During this, only entries that must not pass another one wait.
 //!
 //! If all entries share the reason, halving does not help. After eight entries in a row were refused alone, each entry is sent
 //! alone until the service accepts one: then an entry at fault costs one call, and a valid one is delivered. When 1,000 in a row
@@ -74,8 +76,8 @@
 //! - [`backoff`]: the strategies, and the trait for your own; [`guide`] explains the pacing.
 //! - [`targets`]: DynamoDB, SQS, Kinesis and more services, the trait for your own, and a kit to test it, `conformance`.
 //! - `sources`: a whole table as a stream of items, at a pace of its own for reads, as the input of a delivery.
-//! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a separate crate: an in-process AWS with real capacity,
-//!   throttling and faults, for your tests.
+//! - [`aws-batch-simulator`](https://docs.rs/aws-batch-simulator), a separate crate: a simulated AWS in the process of your tests, with capacity,
+//!   throttling and faults.
 //!
 //! # Features
 //! | feature | default | |

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 #[cfg(feature = "spool")]
 const CORRECTED: Duration = Duration::from_secs(5);
 
-/// A moment, on the clock of the process and on that of the machine: the first one stands still while the machine sleeps, and the
+/// A moment, on the clock of the process and on that of the machine: the first one stops while the machine sleeps, and the
 /// second one may be set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {

@@ -1,4 +1,4 @@
-//! How to deliver: pace, concurrency and patience.
+//! How to deliver: pace, concurrency and time limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const PRODUCER_GIVES_UP_AFTER: Duration = Duration::from_mins(1);
 /// How long one call may take. The largest one is 16 MiB, which takes 13 s at 10 Mbit/s.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long calls in flight may take after the delivery was told to end. A call usually takes some 10 ms.
+/// How long calls in flight may take after the delivery was asked to end. A call usually takes some 10 ms.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long an entry waits for others that could share its call: as long as a usual call takes, so it at most doubles the
@@ -89,7 +89,7 @@ pub struct DeliveryOptions {
     pub(crate) retries: Option<u32>,
     /// `None` for the default, which differs for a producer.
     pub(crate) give_up_after: Option<Duration>,
-    /// Whether the time of an entry begins when it is handed over, as in a producer, and not with its first attempt.
+    /// Whether the time of an entry begins when it is submitted, as in a producer, and not with its first attempt.
     pub(crate) counts_from_hand_over: bool,
     pub(crate) attempt_timeout: Duration,
     /// How long a call may wait for its answer without being regarded as stalled, because the service lets it wait.
@@ -187,9 +187,9 @@ impl DeliveryOptions {
     /// the entries of a [`Producer`](crate::Producer), because a task waits for each of them, and often a client for the
     /// task.
     ///
-    /// - **In a producer** the time of an entry begins when it is handed over. The buffer, retries and outages are part of
+    /// - **In a producer** the time of an entry begins when it is submitted. The buffer, retries and outages are part of
     ///   it, so its outcome is known after this time and one [attempt](Self::attempt_timeout), however many entries wait.
-    /// - **In a batch or a stream** there are two limits. When nothing at all was accepted for this long, by whatever cause,
+    /// - **In a batch or a stream** there are two limits. When nothing at all was accepted for this long, for any cause,
     ///   the delivery ends: every entry that was read is handed back with [`Cause::Outage`](crate::Cause::Outage). While
     ///   others are accepted, an entry may be tried for this long from its first attempt on; the time of an entry that is
     ///   held behind an earlier one of its key or group begins when that one is settled. Use [`deadline`](Self::deadline)
@@ -328,7 +328,7 @@ impl DeliveryOptions {
         self
     }
 
-    /// Completes when the delivery is told to end: by its cancellation, or at its deadline.
+    /// Completes when the delivery is asked to end: by its cancellation, or at its deadline.
     pub(crate) async fn ended(&self) {
         let deadline = OptionFuture::from(self.deadline.map(sleep_until));
         tokio::select! {
@@ -337,7 +337,7 @@ impl DeliveryOptions {
         }
     }
 
-    /// Why the delivery has been told to end, if it has.
+    /// Why the delivery has been asked to end, if it has.
     pub(crate) fn end(&self) -> Option<Cause> {
         if self.cancellation.is_cancelled() {
             return Some(Cause::Cancelled(None));
@@ -351,7 +351,7 @@ impl DeliveryOptions {
         self.give_up_after.unwrap_or(GIVE_UP_AFTER)
     }
 
-    /// For calls that the service answers only after up to this time when it has nothing to tell.
+    /// For calls that the service answers only after up to this time when it has nothing to return.
     #[cfg(feature = "sqs")]
     pub(crate) fn call_waits(mut self, wait: Duration) -> Self {
         self.attempt_timeout = self.attempt_timeout.max(wait + ATTEMPT_TIMEOUT / 3);
@@ -375,7 +375,7 @@ impl DeliveryOptions {
         self
     }
 
-    /// Tells that the service is back: waiting entries leave at once and their delays start over, in all deliveries that
+    /// Reports that the service is back: waiting entries leave at once and their delays start over, in all deliveries that
     /// share the strategy. Earlier attempts still count. Entries in flight are not affected.
     ///
     /// Must not be called by the strategy itself, which would deadlock.

@@ -59,7 +59,7 @@ pub struct Snapshot {
     ///
     /// Store it from time to time, and a load that is killed continues there: no entry is skipped, and those after it that
     /// were delivered are sent again. An undelivered entry that no handler took is only in the memory of the process until
-    /// the error has it, so the position stays before it, also after the delivery has ended.
+    /// the error has it, so the position stays before it, even after the delivery has ended.
     /// [`Report::next_position`](crate::Report::next_position) is then where to continue, once the entries in the error are
     /// stored.
     ///
@@ -117,7 +117,7 @@ pub struct Snapshot {
     #[cfg_attr(feature = "serde", serde(rename = "delay_seconds", with = "crate::report::seconds"))]
     pub delay: Duration,
     /// The state of the backoff strategy, its reason and its rate. `None` before the first delivery, after the options of
-    /// the last one are dropped, and for a [strategy](crate::backoff::Pace::snapshot) that does not tell. If deliveries
+    /// the last one are dropped, and for a [strategy](crate::backoff::Pace::snapshot) that does not say. If deliveries
     /// with different strategies share the figures, the state is that of the delivery that started last.
     pub pace: Option<PaceSnapshot>,
 }

@@ -1,6 +1,6 @@
 //! Time limits that do not blame a service for time in which this process was not running.
 //!
-//! A process may be frozen: a Lambda function between invocations, a laptop that is closed, a `SIGSTOP`. When it goes on,
+//! A process may be frozen: a Lambda function between invocations, a laptop that is closed, a `SIGSTOP`. When it continues,
 //! every timer is over, and answers that have arrived meanwhile are still in the socket.
 
 use std::future::pending;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// busy runtime is late by milliseconds.
 const HELD_UP: Duration = Duration::from_secs(1);
 
-/// What is waited for has this long, or its whole limit if that is shorter, from the moment at which the process goes on. An
+/// What is waited for has this long, or its whole limit if that is shorter, from the moment at which the process continues. An
 /// answer in the socket takes milliseconds; one that has to be transmitted again takes a second or two.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 

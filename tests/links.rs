@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All documents of the repository.
-fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(super) fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy();
@@ -21,7 +21,7 @@ fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// The lines outside of code blocks.
-fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
@@ -31,7 +31,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A line without its code spans.
-fn without_code(line: &str) -> String {
+pub(super) fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
@@ -67,6 +67,9 @@ fn fault(document: &Path, target: &str) -> Option<String> {
         return None;
     }
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    if Path::new(file).extension().is_some_and(|extension| extension == "rs") {
+        return Some(format!("{file} is a Rust source: link to a document"));
+    }
     let path = if file.is_empty() {
         document.to_owned()
     } else {

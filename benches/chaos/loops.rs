@@ -64,8 +64,8 @@ pub(crate) fn time(mix: &Mix) -> Option<Duration> {
     ended.ok().map(|()| started.elapsed())
 }
 
-/// Rounds of sequences of chunks. The rounds are sent one after the other, the sequences of a round at the same time, and the chunks
-/// of a sequence one after the other. This is how an application keeps the order of each key and group by hand.
+/// Rounds of sequences of chunks. The rounds are sent one after another, the sequences of a round at the same time, and the chunks
+/// of a sequence one after another. This is how an application keeps the order of each key and group by hand.
 type Rounds = Vec<Vec<Vec<Vec<Entry>>>>;
 
 fn rounds(mix: &Mix, load: &Load) -> Rounds {

@@ -105,7 +105,7 @@ impl Senders {
     }
 }
 
-/// As many tasks as calls may be in flight take one chunk after the other.
+/// As many tasks as calls may be in flight take one chunk after another.
 async fn each<C, F>(chunks: Vec<C>, send: impl Fn(C) -> F + Clone + Send + 'static)
 where
     C: Send + 'static,

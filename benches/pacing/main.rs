@@ -249,7 +249,7 @@ fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>
     lines
 }
 
-/// Runs the scenarios one after the other, in real time.
+/// Runs the scenarios one after another, in real time.
 fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     for seed in arguments.seeds() {

@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads an answer of so many MiB, and returns how many bytes were read, or `None` if it was too long.
+    /// Reads an answer of this many MiB, and returns how many bytes were read, or `None` if it was too long.
     fn read(operation: &str, status: u16, mebibytes: usize) -> Option<usize> {
         let chunk = || hyper::body::Frame::data(vec![b'x'; MIB].into());
         let chunks = stream::repeat_with(move || Ok::<_, Infallible>(chunk())).take(mebibytes);

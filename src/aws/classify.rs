@@ -77,7 +77,7 @@ where
 }
 
 /// The meaning of a failed call whose entries name the tables or buses that they are for: that one of them is missing or cannot be written to
-/// is the fault of entries of this call, and says nothing of other calls.
+/// is the fault of entries of this call, and says nothing about other calls.
 #[cfg(any(feature = "dynamodb", feature = "eventbridge"))]
 pub(crate) fn of_named_resources(answer: Answer) -> Answer {
     match answer {
@@ -193,7 +193,7 @@ where
 /// The verdict on an entry with an error code of its own in the answer to its call.
 ///
 /// A [known](classify) code decides. With any other, the entry is refused if the service says that the sender is at fault
-/// (`SenderFault` of SQS); otherwise it is sent again and is in doubt. For a service that does not tell whose fault it is,
+/// (`SenderFault` of SQS); otherwise it is sent again and is in doubt. For a service that does not say whose fault it is,
 /// `sender_fault` is false. The message is the [message](Fault::message) and the source of the
 /// fault, because it may quote the entry.
 ///
@@ -278,7 +278,7 @@ fn of_signature(meaning: Meaning, code: &str, signature: &Signature) -> Meaning 
 /// An answer that is longer than any of the service.
 const ENDLESS: &str = "answer too long";
 
-/// What a code says of the caller, in words that say what to do.
+/// What a code means for the caller, in words that say what to do.
 fn explanation(code: &str, clock: Clock) -> Option<&'static str> {
     const CLOCK: &str = "the clock of this machine is wrong";
     if EXPIRED.contains(&code) {

@@ -1,4 +1,4 @@
-//! An HTTP client for the tests of the targets: it records requests and answers them as it is told.
+//! An HTTP client for the tests of the targets: it records requests and answers them as it was set up to.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,6 @@
-//! Loads the credentials anew after the service has refused them.
+//! Loads the credentials again after the service has refused them.
 //!
-//! The SDK keeps credentials without an expiry for 15 minutes, also after they were rotated. Its cache cannot be emptied, so the
+//! The SDK keeps credentials without an expiry for 15 minutes, even after they were rotated. Its cache cannot be emptied, so the
 //! calls get another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -70,7 +70,7 @@ impl Renewal {
 }
 
 impl Used {
-    /// The credentials of the call have expired: the next one loads them anew, however fresh they are.
+    /// The credentials of the call have expired: the next one loads them again, however fresh they are.
     pub(super) fn have_expired(&self) {
         self.renew(Duration::ZERO);
     }

@@ -60,7 +60,7 @@ pub struct Transmission {
     renewal: Option<Renewal>,
     /// What the calls have in common, made once: a configuration that is overridden for a call is copied for it.
     settings: Option<FrozenLayer>,
-    /// How an answer of success is told from one that was cut off.
+    /// How an answer of success is distinguished from one that was cut off.
     whole_body: Option<WholeBody>,
 }
 
@@ -77,7 +77,7 @@ impl Storable for Transmitted {
     type Storer = StoreReplace<Self>;
 }
 
-/// What the answer tells of the signature of its request.
+/// What the answer shows about the signature of its request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signature {
     pub(super) clock: Clock,
@@ -297,7 +297,7 @@ fn has_identity(params: &EndpointResolverParams) -> bool {
     params.get_property::<Identity>().is_some()
 }
 
-/// What the answer tells of the signature of its request.
+/// What the answer shows about the signature of its request.
 pub(super) fn signature(answer: &HttpResponse) -> Signature {
     answer.extension::<Signature>().cloned().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The pace: when calls may leave, and how long a rejected entry waits before it is sent again.
 //!
 //! [`BackoffStrategy`] is the contract: one method, and a [`Pace`] for strategies that pace all workers together. A strategy does
-//! no I/O and has no clock: it is told the time and the result of each call. All deliveries whose options are clones of each
+//! no I/O and has no clock: it is given the time and the result of each call. All deliveries whose options are clones of each
 //! other share one strategy.
 //!
 //! | strategy | delay before retry `n` | when to choose it |
@@ -19,7 +19,7 @@
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
 //!
 //! All but the first two look at a single entry: wait, then send. The leftovers of a call wait together, and when half of the
-//! call was throttled or nothing of it was accepted, its worker waits with them. Only the first two measure what the service accepts.
+//! call was throttled or none of it was accepted, its worker waits with them. Only the first two measure what the service accepts.
 
 mod delays;
 mod exponential;

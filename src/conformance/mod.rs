@@ -83,7 +83,7 @@
 //! - No call has more entries or bytes than the limits, none is empty or has an entry twice, and full calls are full.
 //! - The bytes that the target counts grow with the entry.
 //! - What the service has accepted, and has said so, is not sent again; nor is what it has refused.
-//! - What it throttled, failed at, said an unknown code of or said nothing of is sent again, until it is accepted.
+//! - What it throttled, failed at, gave an unknown code for or said nothing about is sent again, until it is accepted.
 //! - An entry for which a call is refused as a whole is found, and its neighbours are delivered.
 //! - Each entry is delivered or handed back, exactly once. What is reported as delivered the service has, and of what is handed back as
 //!   [surely not delivered](crate::Undelivered::may_have_been_delivered) it has nothing.

@@ -99,7 +99,7 @@ async fn at_the_limit_of_bytes<F: Fixture>(fixture: &F, limits: Limits) {
     );
 }
 
-/// The calls are checked with the sizes of the target itself, so these must tell a large entry from a small one.
+/// The calls are checked with the sizes of the target itself, so these must distinguish a large entry from a small one.
 async fn assert_sizes_grow<F: Fixture>(fixture: &F) {
     let target = fixture.target(Service::new(Plan::default(), 0), None);
     target.prepare().await;

@@ -13,7 +13,7 @@ pub enum Answer {
     /// One verdict for every entry of the chunk: the call was accepted, throttled, failed or was refused as a whole. A
     /// refused call is repeated in parts to find the entries at fault.
     Whole(Verdict),
-    /// The call was refused, and the answer does not tell whether because of its entries or for a reason that all calls share
+    /// The call was refused, and the answer does not say whether because of its entries or for a reason that all calls share
     /// at the moment: a permission may be missing for one key or for the table, and an unknown code may come from a proxy.
     ///
     /// The call is repeated in parts, as a refused one. An entry that is refused alone is handed back if it is refused again

@@ -1,4 +1,4 @@
-//! By what a service recognizes an entry that is sent again, also by another process.
+//! By what a service recognizes an entry that is sent again, even by another process.
 
 #![cfg_attr(
     not(all(feature = "dynamodb", feature = "spool")),
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::moment::Moment;
 use crate::sync::{Mutex, MutexGuard};
 
-/// By what a service recognizes an entry that is sent again, also by another delivery or process. Each entry of a
+/// By what a service recognizes an entry that is sent again, even by another delivery or process. Each entry of a
 /// [spool](crate::Delivery::spooled) has one for as long as it is in the folder.
 ///
 /// Its `Display` is the id as 32 hexadecimal digits, for example for the key of a request that is to be applied once.

@@ -1,6 +1,6 @@
 //! The contract of a target: what the engine asks of a service, and what a service answers.
 //!
-//! The engine stands on it, and so do the services. It knows neither AWS nor retries, pace and order of the calls.
+//! The engine and the services use it. It knows neither AWS nor retries, pace and order of the calls.
 
 mod answer;
 mod erased;

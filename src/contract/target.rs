@@ -61,7 +61,7 @@ use crate::report::Undelivered;
 /// - **Shared.** All deliveries that are clones of each other, and all of their calls, share the target. A delivery
 ///   [sends](Self::send) several calls at once, each in a task of its own. Entries that receipts or handlers wait for are
 ///   [cleaned up](Self::clean_up) in further tasks, at the same time as other methods run. It calls all other methods from its own
-///   task, one after the other.
+///   task, one after another.
 /// - **Immediate.** Methods that are not `async` block the delivery: they do no I/O and do not wait.
 /// - **No retries.** A target makes one call. The delivery decides when to make the next one, and with which entries.
 /// - **Cancel-safe.** Each future may be dropped at any time: by a timeout, a cancellation, the end of the delivery. The delivery
@@ -130,7 +130,7 @@ pub trait BatchTarget: Send + Sync + 'static {
     /// than an entry [may be tried](crate::DeliveryOptions::give_up_after), and its first attempt longer than that of a call,
     /// everything is handed back with the [fault](Self::preparation_fault) in [`Cause::Outage`](crate::Cause::Outage).
     ///
-    /// While there is still a [fault](Self::preparation_fault), it is called again every 30 s, while the delivery goes on.
+    /// While there is still a [fault](Self::preparation_fault), it is called again every 30 s, while the delivery continues.
     fn prepare(&self) -> impl Future<Output = ()> + Send {
         async {}
     }

@@ -69,7 +69,7 @@ impl Delivery<DynamoTable> {
     ///
     /// The values are serialized as by [`put_items`](Self::put_items). In the condition, `#f` stands for the attribute `f`, and `:f` for
     /// the value's field `f`. An item whose condition does not hold is counted as
-    /// [`condition_failed`](crate::Report::condition_failed). Each item is a call of its own; [`DynamoWrites`] tells what
+    /// [`condition_failed`](crate::Report::condition_failed). Each item is a call of its own; [`DynamoWrites`] describes what
     /// a lost answer means.
     ///
     /// ```no_run
@@ -105,7 +105,7 @@ impl Delivery<DynamoTable> {
     ///
     /// Key and values are serialized as by [`delete_keys`](Self::delete_keys). In the expression, `#f` stands for the attribute `f`, and
     /// `:f` for the field `f` of the values. Each update is a call of its own, or a transaction if it must not be applied twice:
-    /// [`ItemWrite::update`] tells which. A value has no memory of its attempts: if an update that must not be applied twice is handed
+    /// [`ItemWrite::update`] says which. A value has no memory of its attempts: if an update that must not be applied twice is handed
     /// back [in doubt](crate::Undelivered::may_have_been_delivered), delivering the value again is another update. An
     /// [`ItemWrite`] that is handed back may be delivered again.
     ///
@@ -142,7 +142,7 @@ impl Delivery<DynamoTable> {
 
     /// Delivers values that implement `Serialize`, each as the key of an item to delete if the condition holds.
     ///
-    /// As [`delete_keys`](Self::delete_keys), with a condition as that of [`put_if`](Self::put_if).
+    /// Like [`delete_keys`](Self::delete_keys), with a condition like that of [`put_if`](Self::put_if).
     #[must_use]
     pub fn delete_if<K: Serialize + Send + Sync + 'static>(
         self,

@@ -28,7 +28,7 @@ impl Delivery<SqsQueue> {
 
     /// Delivers values that implement `Serialize`, each as a message whose body is its JSON.
     ///
-    /// As [`texts`](Self::texts), converted by [`serde_json::to_string`]: the keys of a map must be texts or numbers, and
+    /// Like [`texts`](Self::texts), converted by [`serde_json::to_string`]: the keys of a map must be texts or numbers, and
     /// NaN and infinities become `null`.
     #[cfg(feature = "sqs-serde")]
     #[must_use]

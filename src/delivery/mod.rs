@@ -102,7 +102,7 @@ impl<T: BatchTarget> Delivery<T> {
         self.try_map_entries(move |value| Ok::<_, Infallible>(entry(value)))
     }
 
-    /// As [`map_entries`](Self::map_entries), with a conversion that may fail, as the builders of the SDK do.
+    /// Like [`map_entries`](Self::map_entries), with a conversion that may fail, as the builders of the SDK do.
     ///
     /// ```
     /// # use aws_batch_delivery::{Delivery, Values, targets::sqs::SqsQueue};
@@ -175,9 +175,9 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// the [ids](crate::targets::Acknowledgement) of a message; also for each entry that was
     /// [superseded](Disposition::Superseded), and for each whose [condition](Disposition::ConditionFailed) does not hold. The position counts the entries of the input from 0.
     ///
-    /// Use it to collect message ids, or to tell the origin of an entry that it was delivered. How far a load has
+    /// Use it to collect message ids, or to inform the origin of an entry that it was delivered. How far a load has
     /// progressed is in [`Snapshot::settled_until`](crate::Snapshot::settled_until). It is called once for each entry, as
-    /// soon as the answer is there and before the strategy is told about the call. Several tasks may call it at the same
+    /// soon as the answer is there and before the strategy learns about the call. Several tasks may call it at the same
     /// time, and it must not block. A handler that panics is not called again by this delivery, and [a
     /// warning](crate::events::HANDLER) is logged.
     ///
@@ -205,7 +205,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// - **An error** ends the delivery: calls in flight have the [`grace`](DeliveryOptions::grace) period, and everything
     ///   else is handed back, the rest of a batch included; unread entries of a stream stay in it. The error of the delivery
     ///   has the entry, those after it, and the handler's error as the source of [`stopped`](DeliveryError::stopped). A
-    ///   [producer](Self::producer) is closed. To go on in spite of an error, return `()`.
+    ///   [producer](Self::producer) is closed. To continue in spite of an error, return `()`.
     /// - **A panic** does not end the delivery. The handler is not called again, the entries that it had and later ones are
     ///   in the error of the delivery, and [a warning](crate::events::HANDLER) is logged.
     /// - **A slow handler** slows the reading down: entries with which it has not finished count for
@@ -260,7 +260,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// Delivers every entry of several inputs, or hands it back. The inputs are read in turn, one entry at a time.
     ///
     /// Use it for inputs that are each sorted by the key that divides the service's capacity, such as the segments of a
-    /// table scan or of an export: read one after the other, they would load one partition at a time. Entries of one input
+    /// table scan or of an export: read one after another, they would load one partition at a time. Entries of one input
     /// with the same key or group arrive in their order; entries of different inputs arrive in the order in which they are
     /// read.
     ///
@@ -297,7 +297,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// Entries are read as they are needed, so a stream of any length takes the memory of a few calls; undelivered entries,
     /// however, are kept until the end. A call that is not full leaves when its first entry has waited for the
     /// [`linger`](DeliveryOptions::linger) time. When the delivery ends early, unread entries stay in the stream: deliver
-    /// `&mut stream` to keep them. [`Report::next_position`] tells where to continue; with
+    /// `&mut stream` to keep them. [`Report::next_position`] says where to continue; with
     /// [`Snapshot::settled_until`](crate::Snapshot::settled_until) a load continues even after its process was killed.
     ///
     /// # Errors
@@ -313,12 +313,12 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
 
     /// Delivers every entry of a stream that may fail, or hands it back.
     ///
-    /// As [`deliver_stream`](Self::deliver_stream). The first error ends the stream; entries before it are delivered. The
+    /// Like [`deliver_stream`](Self::deliver_stream). The first error ends the stream; entries before it are delivered. The
     /// error may be of any type that converts into a boxed one: an error type of your own, `anyhow::Error`, or
     /// `Box<dyn Error + Send + Sync>`.
     ///
     /// # Errors
-    /// As [`deliver_stream`](Self::deliver_stream), and when the stream failed: then the error has a
+    /// The same as for [`deliver_stream`](Self::deliver_stream), and when the stream failed: then the error has a
     /// [`stream_error`](DeliveryError::stream_error) in addition to the entries.
     pub async fn try_deliver_stream<S, X>(&self, stream: S) -> Result<Report, DeliveryError<C::Value>>
     where

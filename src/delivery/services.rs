@@ -39,7 +39,7 @@ impl Delivery<DynamoTable> {
     /// Delivers [`ItemWrite`](crate::targets::dynamo::ItemWrite)s instead: puts, updates and deletions with conditions, each in a call
     /// of its own. Handlers that were set before do not apply.
     ///
-    /// [`DynamoWrites`] tells what a lost answer means for each kind of write, and the [guide](crate::guide#writes-with-conditions)
+    /// [`DynamoWrites`] describes what a lost answer means for each kind of write, and the [guide](crate::guide#writes-with-conditions)
     /// what each costs.
     ///
     /// ```no_run

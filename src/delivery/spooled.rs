@@ -12,7 +12,7 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C>
 where
     C::Value: Serialize + DeserializeOwned,
 {
-    /// A handle for many tasks that hand over single entries, which are on disk before they are acknowledged, and survive a crash, a
+    /// A handle for many tasks that submit single entries, which are on disk before they are acknowledged, and survive a crash, a
     /// restart and an outage of hours. It begins with what an earlier process has left in the folder, and starts tasks of the current
     /// tokio runtime, which end when the spool is [closed](Spool::close).
     ///

@@ -16,7 +16,7 @@ const UNSHARED_CALLS: u32 = 1_000;
 /// Which entries of each lane are out, and which are held behind them.
 ///
 /// An entry is out from the moment that it is sendable until it is settled. While one is out, later entries of the lane
-/// are held, in the order of the input; when none is out any more, the first held one is released. Only in a lane that
+/// are held, in the order of the input; when none is out, the first held one is released. Only in a lane that
 /// shares calls do held entries join the call of the one that is out.
 ///
 /// An entry costs one insertion and one removal; lanes without entries take no memory.
@@ -226,7 +226,7 @@ impl<E> Lanes<E> {
         }
     }
 
-    /// An entry that was out is settled. If none is out any more, the next held one is released and returned.
+    /// An entry that was out is settled. If none is out now, the next held one is released and returned.
     pub(crate) fn leave(&mut self, lane: Lane) -> Option<TrackedEntry<E>> {
         let Entry::Occupied(mut occupied) = self.occupied.entry(lane.hash()) else {
             return None;

@@ -34,7 +34,7 @@ pub(super) struct PreparationResult {
 /// Lets the target prepare, if there is anything to deliver. Returns an error when the delivery ends before its first call.
 ///
 /// If the preparation takes longer than the delivery may try, a batch or a stream ends, but its first attempt may take as long as
-/// that of a call. Entries of a producer whose time is used up are handed back, and the preparation goes on for the others.
+/// that of a call. Entries of a producer whose time is used up are handed back, and the preparation continues for the others.
 pub(super) async fn prepare<E: Send + Sync + 'static>(
     target: &Arc<dyn ErasedTarget<E>>,
     fresh: &mut FreshEntries<'_, E>,

@@ -19,7 +19,7 @@ use crate::report::{Causes, Undelivered};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time_limit::later;
 
-/// How many undelivered entries of a producer the handler processes at once in the end: as many as calls are in flight by
+/// How many undelivered entries of a producer the handler processes at once at the end: as many as calls are in flight by
 /// default.
 const HANDLED_AT_ONCE: usize = 16;
 
@@ -35,7 +35,7 @@ const LATE: &str = "did not finish within its time, and its entries are handed b
 /// undelivered entries are kept, as without a handler.
 pub(crate) struct ActiveHandlers<E> {
     handlers: Handlers<E>,
-    /// Cancelled also when the handler of undelivered entries fails.
+    /// Also cancelled when the handler of undelivered entries fails.
     options: DeliveryOptions,
     delivered_panicked: AtomicBool,
     undelivered_panicked: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ impl<E> ActiveHandlers<E> {
         &self.options
     }
 
-    /// A delivery begins; a producer may have several, one after the other.
+    /// A delivery begins; a producer may have several, one after another.
     pub(super) fn begin(&self) {
         self.limit.send_replace(None);
     }

@@ -121,7 +121,7 @@ impl Instruments {
             ),
             entry_duration: seconds(
                 "aws_batch_delivery.entry.duration",
-                "From the time an entry is handed over until it is accepted, or its condition does not hold",
+                "From the time an entry is submitted until it is accepted, or its condition does not hold",
             ),
             call_duration: seconds(
                 "aws_batch_delivery.call.duration",

@@ -54,7 +54,7 @@ impl Metrics {
         });
     }
 
-    /// A call was answered. Of its accepted entries, `condition_failed` have a condition that does not hold. `error` is why nothing of it was
+    /// A call was answered. Of its accepted entries, `condition_failed` have a condition that does not hold. `error` is why none of it was
     /// accepted.
     pub(crate) fn call_ended(&self, outcome: &Outcome, condition_failed: usize, error: Option<&str>) {
         let Some(measured) = &self.0 else { return };
@@ -90,7 +90,7 @@ impl Metrics {
         measured.instruments.throttled_calls.add(1, Some(&attributes), None);
     }
 
-    /// An entry was accepted, or its condition does not hold. `waited` returns the time since it was handed over, and is called only if that is measured.
+    /// An entry was accepted, or its condition does not hold. `waited` returns the time since it was submitted, and is called only if that is measured.
     pub(crate) fn processed(&self, waited: impl FnOnce() -> Option<Duration>) {
         self.measure(|instruments, to| {
             if let Some(waited) = waited() {

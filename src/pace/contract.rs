@@ -1,4 +1,4 @@
-//! The contract between the deliveries and a strategy: what a strategy is asked, and what it is told.
+//! The contract between the deliveries and a strategy: what a strategy is asked, and what it learns.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What a pace may do beyond its public contract: count units, space out retries, pace single keys.
 //!
-//! [`Adaptive`](super::Adaptive) is the only strategy that does. It is no part of the public interface, so that it can change
+//! [`Adaptive`](super::Adaptive) is the only strategy that does. It is not part of the public interface, so that it can change
 //! with the strategy; the crate's own tests and benchmarks reach it through `backoff::details`.
 
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::admission::Admission;
 
 /// What a [`Pace`](super::Pace) may do in addition.
 pub trait PaceDetails: Send + Sync {
-    /// Whether entries count by their units of capacity, in everything that the strategy is told and returns: with
+    /// Whether entries count by their units of capacity, in everything that the strategy gets and returns: with
     /// DynamoDB, an entry of 3.5 KB then counts for 4. Called once by
     /// [`DeliveryOptions::backoff`](crate::DeliveryOptions::backoff), which does not catch a panic of it. Default: every
     /// entry counts for 1.
@@ -79,10 +79,10 @@ pub struct KeyOutcome {
     /// Of these, the ones that were throttled.
     pub fresh_throttled: usize,
     /// The number of entries that were sent for the first time, whatever they cost, and how many of them were throttled.
-    /// One entry that is rejected again and again does not make its key hot, unless others of its lane wait behind it: then
+    /// One entry that is rejected repeatedly does not make its key hot, unless others of its lane wait behind it: then
     /// each of its attempts counts, since it stands for them.
     pub first_attempts: (usize, usize),
-    /// Whether the key is hot: its throttles tell nothing about other keys.
+    /// Whether the key is hot: its throttles say nothing about other keys.
     pub is_hot: bool,
 }
 

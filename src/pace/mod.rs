@@ -5,7 +5,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `contract` | what a strategy is asked and told: `BackoffStrategy`, `Pace`, and the types that these exchange |
+//! | `contract` | what a strategy is asked and learns: `BackoffStrategy`, `Pace`, and the types that these exchange |
 //! | `details` | what the default strategy does beyond it: units, spaced retries, hot keys |
 //! | `admission` | the question whether a call may leave, and its answer |
 //! | `snapshot` | what a pace is doing, for people |

@@ -162,7 +162,7 @@ mod tests {
     use crate::pace::details::{KeyPace, PaceDetails};
     use crate::sync::Mutex;
 
-    /// A strategy to which key 7 is hot, and which keeps what it is told.
+    /// A strategy to which key 7 is hot, and which keeps what it gets.
     struct Recorder {
         counts_units: bool,
         told: Arc<Mutex<Vec<Outcome>>>,

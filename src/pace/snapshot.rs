@@ -48,13 +48,13 @@ pub enum PaceReason {
     InitialRate,
     /// The service is said to be back.
     Reset,
-    /// More entries in flight are not accepted any more.
+    /// More entries in flight are not accepted.
     Knee,
     /// What the calls in flight came to is known.
     Drained,
-    /// Too little was accepted to tell.
+    /// Too little was accepted to know.
     NothingMeasured,
-    /// Nothing is accepted any more.
+    /// Nothing is accepted.
     NothingAccepted,
     /// The service takes entries again.
     Recovered,

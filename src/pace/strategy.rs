@@ -153,7 +153,7 @@ impl SharedStrategy {
         self.hot_key_changes() > 0 && self.ask_keys(false, |keys| keys.is_hot(key))
     }
 
-    /// The number of calls whose result made further keys hot. A change tells that a key may have become hot.
+    /// The number of calls whose result made further keys hot. A change shows that a key may have become hot.
     pub(crate) fn hot_key_changes(&self) -> u64 {
         self.hot.load(Relaxed)
     }
@@ -172,8 +172,8 @@ impl SharedStrategy {
         self.ask_keys((), |keys| keys.depart(now.into_std(), key, cost));
     }
 
-    /// Tells the strategy the result of a call for each key. Returns the outcome without the throttles of hot keys, and how many those
-    /// are: the pace of all only learns that these entries are not in flight any more.
+    /// Passes the strategy the result of a call for each key. Returns the outcome without the throttles of hot keys, and how many those
+    /// are: the pace of all only learns that these entries are no longer in flight.
     pub(super) fn observe_keys(&self, outcome: &Outcome, keys: &mut [KeyOutcome]) -> (Outcome, usize) {
         let were_hot = keys.iter().filter(|key| self.is_hot(key.key)).count();
         self.ask_keys((), |pace| pace.observe(outcome.sent_at, outcome.answered_at, keys));

@@ -1,4 +1,4 @@
-//! The deliveries of a producer, one after the other until it is closed.
+//! The deliveries of a producer, one after another until it is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -62,7 +62,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T>>(
     outcome.log(&destination);
     let entries = outcome.undelivered.len() as u64 + forgotten;
     if entries > 0 {
-        warn!(target: UNCLAIMED, destination, entries, "entries were not delivered, and no receipt told it");
+        warn!(target: UNCLAIMED, destination, entries, "entries were not delivered, and no receipt reported it");
     }
     let report = outcome.report.clone();
     unclaimed.leave(outcome);

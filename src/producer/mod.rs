@@ -30,7 +30,7 @@ use crate::time_limit::within;
 
 /// Collects single entries that many tasks send, and delivers them in batches.
 ///
-/// For services that run for a long time. A clone sends to the same batches. Each caller gets the result of its own entry;
+/// It is for services that run for a long time. A clone sends to the same batches. Each caller gets the result of its own entry;
 /// dropping one caller's future does not affect the others.
 ///
 /// ```no_run
@@ -42,7 +42,7 @@ use crate::time_limit::within;
 /// // In each of many tasks:
 /// producer.clone().send(entry).await?;
 ///
-/// // In the end:
+/// // Finally:
 /// let report = producer.close().await?;
 /// println!("{report}");
 /// # Ok(())
@@ -57,7 +57,7 @@ use crate::time_limit::within;
 /// [deadline](crate::DeliveryOptions::deadline) and an error of the [handler of undelivered
 /// entries](crate::Delivery::on_undelivered) close the producer.
 ///
-/// The outcome of an entry is known within [1 minute](crate::DeliveryOptions::give_up_after) after it was handed over, and the time of
+/// The outcome of an entry is known within [1 minute](crate::DeliveryOptions::give_up_after) after it was submitted, and the time of
 /// one attempt, unless the options say otherwise. The [guide](crate::guide#in-a-web-service) shows a producer in a web service.
 ///
 /// An undelivered entry whose receipt was dropped is logged at once, at most one line a minute, and kept for the close; only as
@@ -74,7 +74,7 @@ pub struct Producer<E> {
     unclaimed: UnclaimedEntries<E>,
     /// Ends the delivery early.
     end: CancellationToken,
-    /// How long an entry may be tried from its hand-over on.
+    /// How long an entry may be tried from its submission on.
     patience: Duration,
 }
 
@@ -114,7 +114,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](crate::DeliveryOptions::give_up_after) and
     /// one [attempt](crate::DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
-    /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is no error either: its outcome is
+    /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is not an error either: its outcome is
     /// [`Disposition::ConditionFailed`].
     ///
     /// If the future is dropped before the entry is [buffered](crate::DeliveryOptions::buffer), the entry is not sent; if it is
@@ -155,7 +155,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
     }
 
     /// How many entries wait to be read by the delivery; at most [`buffer`](crate::DeliveryOptions::buffer).
-    // The channel of the model checker does not tell.
+    // The channel of the model checker does not say.
     #[cfg(not(model))]
     pub fn buffered(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
@@ -192,13 +192,15 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// The report covers all clones. Closing again returns the report again, as an error if receipts were dropped since then
     /// whose entries were not delivered.
     ///
-    /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped meanwhile.
+    /// It waits for each [`send`](Self::send) that waits for room, so these futures must be polled or dropped.
     ///
     /// # Errors
     /// When entries whose receipts were dropped were not delivered: the error carries the first of them, as many as the
     /// [`buffer`](crate::DeliveryOptions::buffer) holds, and counts all with their causes. Entries that were handed back to their
-    /// receipts are counted in the report, but cause no error. Also when the handler of undelivered entries has failed: the
-    /// error has the entries that it did not take, and the reason in [`stopped`](DeliveryError::stopped).
+    /// receipts are counted in the report, but are not an error.
+    ///
+    /// When the handler of undelivered entries has failed: the error has the entries that it did not take, and the reason in
+    /// [`stopped`](DeliveryError::stopped).
     ///
     /// # Panics
     /// When the runtime that the producer was made in was shut down, and this future is awaited outside of its tasks.
@@ -211,16 +213,16 @@ impl<E: Send + Sync + 'static> Producer<E> {
     /// Closes as [`close`](Self::close) does, but delivers for at most `time`. Entries that are not delivered then are
     /// handed back as [cancelled](Cause::Cancelled), to their receipts or in the error.
     ///
-    /// For a process that is told to end and is killed some seconds later. After `time`, calls in flight have the
+    /// For a process that is asked to end and is killed some seconds later. After `time`, calls in flight have the
     /// [`grace`](crate::DeliveryOptions::grace) period, 1 s by default; then the target has it to clean up, and then a handler of
     /// undelivered entries to finish. So it returns within `time` and three grace periods, however many entries wait and
     /// whatever hangs.
     ///
     /// # Errors
-    /// As [`close`](Self::close).
+    /// The same as for [`close`](Self::close).
     ///
     /// # Panics
-    /// As [`close`](Self::close).
+    /// The same as for [`close`](Self::close).
     pub async fn close_within(&self, time: Duration) -> Result<Report, DeliveryError<E>> {
         if let Some(closed) = within(time, pin!(self.close())).await {
             return closed;

@@ -24,7 +24,7 @@ pub enum Cause {
     /// It could not be delivered within [`give_up_after`](crate::DeliveryOptions::give_up_after).
     TimeUsedUp(Fault),
     /// The service accepted nothing at all for as long as
-    /// [`give_up_after`](crate::DeliveryOptions::give_up_after) allows, by whatever cause.
+    /// [`give_up_after`](crate::DeliveryOptions::give_up_after) allows, for any cause.
     Outage {
         /// How long nothing had been accepted when the entry was handed back.
         lasted: Duration,

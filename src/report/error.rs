@@ -86,7 +86,7 @@ impl<E> DeliveryError<E> {
     /// [deadline](Cause::DeadlineReached) was reached, or it [stopped](Cause::Stopped). `None` for a batch, whose entries
     /// are all handed back, and for a stream that has ended or [failed](Self::stream_error).
     ///
-    /// The unread entries are still in the stream, and [`Report::next_position`] tells where to continue. If nothing was
+    /// The unread entries are still in the stream, and [`Report::next_position`] says where to continue. If nothing was
     /// handed back, this is the only reason for the error:
     ///
     /// ```

@@ -40,7 +40,7 @@ pub struct Report {
     /// The limits of the service that calls have exceeded, if the service names them, in the order of their first
     /// occurrence.
     ///
-    /// DynamoDB names them when it accepts nothing of a call: table or index, and which limit it is: provisioned
+    /// DynamoDB names them when it accepts no entry of a call: table or index, and which limit it is: provisioned
     /// throughput, a key range, the on-demand maximum, or the account. A call may exceed several. For the unprocessed
     /// entries of a call that was accepted in part it names none.
     pub throttled_by: Box<[ThrottledCalls]>,
@@ -52,7 +52,7 @@ pub struct Report {
     pub elapsed: Duration,
     /// Whether the input was read to its end. Always true for a batch, because its remaining entries are handed back, and
     /// for every report without an error. False for a stream that failed or whose delivery ended early, by a cancellation,
-    /// a deadline or a fault; [`next_position`](Self::next_position) then tells where to continue.
+    /// a deadline or a fault; [`next_position`](Self::next_position) then says where to continue.
     pub finished: bool,
 }
 

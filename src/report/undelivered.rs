@@ -11,7 +11,7 @@ use super::Cause;
 /// an older one.
 #[non_exhaustive]
 pub struct Undelivered<E> {
-    /// The entry as it was handed over, or [completed](crate::targets::BatchTarget::complete) by the target.
+    /// The entry as it was submitted, or [completed](crate::targets::BatchTarget::complete) by the target.
     ///
     /// Boxed, so that an error stays small whatever the entry is; `*undelivered.entry` takes it out.
     pub entry: Box<E>,

@@ -10,7 +10,7 @@ use crate::options::DeliveryOptions;
 
 /// What a [`Delivery`](crate::Delivery) delivers: [`Entries`] or [`Values`].
 pub trait Contents<T: BatchTarget>: 'static {
-    /// What is handed over, and handed back if it is not delivered.
+    /// What is submitted, and handed back if it is not delivered.
     type Value: Send + Sync + 'static;
 
     /// How a value becomes an entry.

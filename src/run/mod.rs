@@ -1,10 +1,10 @@
-//! One run: what is delivered to which target, how, and what is told of it.
+//! One run: what is delivered to which target, how, and what is reported about it.
 //!
 //! - `contents`, `values`: entries of the target, or values that become entries.
 //! - `completion`: the result of a run in a task of its own.
 //!
 //! A batch and a stream are [one delivery](Run::once). A producer and a spool run until they are closed: a delivery that a fault has
-//! stopped is followed by the [next](Run::deliver) one, [unless](DeliveryOptions::end) they are told to end.
+//! stopped is followed by the [next](Run::deliver) one, [unless](DeliveryOptions::end) they are asked to end.
 
 mod completion;
 mod contents;

@@ -27,7 +27,7 @@ pub const MAX_METRICS: usize = 1_000;
 /// whether it is before or after the SDK's compression: this is before.
 pub const MAX_REQUEST_BYTES: usize = 1_000_000;
 
-/// Bytes of a request beside its metrics at most: the namespace of 255 characters, and the names and ends of the parts.
+/// Bytes of a request in addition to its metrics, at most: the namespace of 255 characters, and the names and ends of the parts.
 const ENVELOPE: usize = 300;
 
 /// A namespace of CloudWatch to put metrics into.

@@ -23,7 +23,7 @@ pub const MAX_EVENTS: usize = 10_000;
 /// Bytes of a call, as [`event_size`] counts its events: 1 MiB. From the API reference of `PutLogEvents`.
 pub const MAX_BATCH_BYTES: usize = 1_048_576;
 
-/// Bytes that CloudWatch Logs counts for an event beside its message. From the API reference of `PutLogEvents`.
+/// Bytes that CloudWatch Logs counts for an event in addition to its message. From the API reference of `PutLogEvents`.
 const EVENT_OVERHEAD: usize = 26;
 
 /// Milliseconds between the first and the last event of a call at most: 24 hours. From the API reference of `PutLogEvents`.

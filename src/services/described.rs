@@ -1,4 +1,4 @@
-//! What a queue or topic tells of itself, and the ids of its messages.
+//! The attributes of a queue or topic, and the ids of its messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use crate::contract::{Advice, Fault, Identity, Lookup, LookupError};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
 
-/// The name of the attribute that tells whether ids are derived from the bodies, at a queue and at a topic.
+/// The name of the attribute that says whether ids are derived from the bodies, at a queue and at a topic.
 pub(super) const BY_CONTENT: &str = "ContentBasedDeduplication";
 
 /// The name of the attribute with the largest size of a message, at a queue and at a topic.
@@ -112,7 +112,7 @@ impl Described {
         self.is_fifo && self.by_content.is_none()
     }
 
-    /// Why the service has not told yet what it was asked.
+    /// Why the service has not answered the lookup yet.
     pub(super) fn missing(&self) -> Option<Fault> {
         self.attributes.missing()
     }
@@ -124,12 +124,12 @@ impl Described {
         self.attributes.last_fault().filter(|_| is_unknown)
     }
 
-    /// The service has refused a message, or a message was refused for what the service has told: that may have changed.
+    /// The service has refused a message, or a message was refused for an attribute that the service has reported: that may have changed.
     pub(super) fn seems_outdated(&self) {
         self.attributes.seems_outdated();
     }
 
-    /// The largest size of a message in bytes, if the service has told it and the caller has set no limits.
+    /// The largest size of a message in bytes, if the service has reported it and the caller has set no limits.
     pub(super) fn largest_message(&self) -> Option<usize> {
         self.attributes.get().filter(|_| !self.has_limits)?.largest_message
     }

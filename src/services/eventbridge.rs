@@ -28,7 +28,7 @@ pub const MAX_BATCH_BYTES: usize = 999_999;
 /// Bytes that EventBridge counts for the time of an event. From its user guide, like all of [`event_size`].
 const TIME: usize = 14;
 
-/// Characters of a detail type. From the API reference of `PutEventsRequestEntry`. An event with more was seen to be accepted and lost.
+/// Characters of a detail type. From the API reference of `PutEventsRequestEntry`. An event with a longer one was accepted and lost when this was tried.
 const MAX_DETAIL_TYPE_LENGTH: usize = 128;
 
 /// The code of a bus that does not exist.

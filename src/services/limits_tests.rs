@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The file, the constant, its value as it stands there, and where that is from.
+/// The file, the constant, its value in the file, and where that is from.
 ///
 /// Words in quotes are from AWS's API references or service quotas.
 const LIMITS: &[(&str, &str, &str, &str)] = &[

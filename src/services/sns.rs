@@ -70,7 +70,7 @@ impl SnsTopic {
         }
     }
 
-    /// Whether the FIFO topic derives deduplication ids from the messages, so that it need not be asked.
+    /// Whether the FIFO topic derives deduplication ids from the messages, so that it is not asked.
     ///
     /// If it does not, a message without an id gets one and keeps it, so a message that is sent again within the five minutes
     /// for which SNS remembers an id is published once. `GetTopicAttributes` asks the topic, for all clones and before the

@@ -7,7 +7,7 @@ use crate::report::Cause;
 
 /// A page could not be read, so the scan has ended: the table does not exist or was deleted, a permission is missing, nothing
 /// could be read for [`give_up_after`](crate::DeliveryOptions::give_up_after), the scan was cancelled, or the service returned a key to
-/// go on from that it had returned before, so that there was no end.
+/// continue from that it had returned before, so that there was no end.
 ///
 /// The scan can be continued from its [position](super::ScanProgress::position_after). `Debug` and `Display` show no key.
 #[derive(Debug, Clone)]

@@ -35,7 +35,7 @@ type Attributes = HashMap<String, AttributeValue>;
 pub struct ScannedItems {
     producer: Producer<PageRead>,
     target: Pages,
-    /// Until it is known what the table tells of its items.
+    /// Until it is known what the table reports about its items.
     preparing: Option<BoxFuture<'static, ()>>,
     gate: Arc<Gate>,
     bounds: Bounds,
@@ -83,11 +83,11 @@ impl ScannedItems {
             .buffer(concurrency)
             .cancellation(stop.clone());
         let target = Pages::new(client, request);
-        // The first pages depend on what the table tells of its items.
+        // The first pages depend on what the table reports about its items.
         let asked = target.clone();
         let preparing = async move { asked.prepare().await }.boxed();
         let (gate, kept) = (Arc::clone(&options.gate), options.clone());
-        // When the stream is dropped, pages that were not read are no loss.
+        // When the stream is dropped, pages that were not read are not a loss.
         let delivery = Delivery::new(target.clone())
             .options(options)
             .on_undelivered(|_| async {});

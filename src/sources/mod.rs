@@ -25,7 +25,7 @@
 //! delivery, in units of read capacity. What a page costs is known only from the answer, so a page is charged in advance what the
 //! segment's last page cost for each item. Its [`Limit`](Scan::page_items) keeps it within a quarter of a second of the pace.
 //!
-//! The pages of a segment are read one after the other, and those of several segments at the same time. A segment whose partition has
+//! The pages of a segment are read one after another, and those of several segments at the same time. A segment whose partition has
 //! no capacity left waits alone. When the items are not taken, pages wait: one for each call in flight, and none is read beyond them.
 //!
 //! # What a scan promises
@@ -33,7 +33,7 @@
 //!   or not, in its old or its new state.
 //! - After an interruption the scan continues [from a position](Scan::from_position). Each item that is in the table the whole time is
 //!   returned at least once; those of the pages that were not settled completely are returned again.
-//! - A page without items is no end: with a filter there may be any number of them.
+//! - A page without items is not the end: with a filter there may be any number of them.
 //!
 //! # Queues
 //! `Receive`, with the feature `sqs`, is the same for a queue: a stream of its messages, each of which is deleted only after it was

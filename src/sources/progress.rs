@@ -30,7 +30,7 @@ struct ScanState {
     figures: ScanFigures,
     /// Where the scan is continued when all items before these ends are settled.
     position: ScanPosition,
-    /// So many items lie before it.
+    /// This many items lie before it.
     before: u64,
     /// The ends of pages that are not known to be settled, in the order in which they were taken.
     ends: VecDeque<PageEnd>,

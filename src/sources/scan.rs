@@ -23,7 +23,7 @@ const MAX_SEGMENTS: u32 = 1_000_000;
 
 /// Reads all items of a DynamoDB table or of an index, those of one partition key, or those that a filter holds for.
 ///
-/// The [module](super) tells what it promises.
+/// The [module](super) documents its guarantees.
 ///
 /// # Default
 /// - 8 segments
@@ -196,7 +196,7 @@ impl Scan {
         let segments = position.segments();
         assert!(
             self.request.key_condition.is_none() || segments == 1,
-            "a position in {segments} segments is none of the items of one partition key"
+            "a position in {segments} segments is not one of the items of one partition key"
         );
         self.request.segments = segments;
         self.start = Some(position);

@@ -16,7 +16,7 @@ const FIRST_ITEMS: u32 = 10;
 /// Bytes that a read unit covers in an eventually consistent read.
 const UNIT_BYTES: f64 = 8_192.0;
 
-/// A page costs at most so many times what the one before it cost, as long as the items of the segment are hardly known.
+/// A page costs at most this many times what the one before it cost, as long as the items of the segment are hardly known.
 const GROWTH: f64 = 4.0;
 
 /// The time that a page may take of the pace, in seconds: as long as other calls wait for it. A call of a delivery carries no more.
@@ -38,7 +38,7 @@ pub(super) struct Segment {
     keys: Keys,
 }
 
-/// The keys that the pages of a segment went on from, of which one is kept.
+/// The keys from which the pages of a segment continued, of which one is kept.
 #[derive(Debug, Default)]
 struct Keys {
     pages: u64,
@@ -141,7 +141,7 @@ impl Segment {
             self.cost = Some(Cost { page: units, item });
         }
         if page.last.as_ref().is_some_and(|key| self.keys.come_again_with(key)) {
-            return Err(Fault::new("the key to go on from is that of an earlier page"));
+            return Err(Fault::new("the key to continue from is that of an earlier page"));
         }
         self.place = page.last.take().map_or(SegmentPlace::End, SegmentPlace::After);
         Ok(())
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// A page with a key of its own to go on from.
+    /// A page with a key of its own to continue from.
     fn page(scanned: u64, units: f64) -> Page {
         static KEYS: AtomicU32 = AtomicU32::new(0);
         Page {

@@ -47,7 +47,7 @@ pub(super) struct Backlog<V> {
     hurried: u64,
     /// Whether the last attempt to read has failed.
     is_failing: bool,
-    /// Whether the next entry is damaged. Then none is read any more: what follows must not overtake it.
+    /// Whether the next entry is damaged. Then no more is read: what follows must not overtake it.
     is_damaged: bool,
     failures: LogLimit,
     /// Limits the warnings that an entry is not of the type of the delivery.

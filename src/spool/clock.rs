@@ -1,4 +1,4 @@
-//! The clock of the system, which goes on between two runs of a program.
+//! The clock of the system, which continues between two runs of a program.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Delivers what is on disk, again and again until the spool is closed.
+//! Delivers what is on disk, repeatedly until the spool is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,7 +21,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// A missing permission or table may take hours to be there, and a call a minute costs nothing.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// Delivers what is on disk, again and again until the options end it.
+/// Delivers what is on disk, repeatedly until the options end it.
 pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwned>>(
     run: Run<T, C>,
     store: StoreHandle,

@@ -45,7 +45,7 @@ pub enum SpoolError {
         what: String,
     },
     /// The folder has entries for another destination, and [may not](super::SpoolOptions::any_destination) be opened for this one.
-    #[error("the spool {} has entries for {of}, and is to be opened for {destination}", folder.display())]
+    #[error("the spool {} has entries for {of}, and cannot be opened for {destination}", folder.display())]
     OtherDestination {
         /// The folder of the spool.
         folder: PathBuf,
@@ -92,7 +92,7 @@ pub enum SpoolError {
         /// In which way.
         why: String,
     },
-    /// The spool takes no more entries. One that was handed over before may be in it: if the runtime that started the spool ended while
+    /// The spool takes no more entries. One that was submitted before may be in it: if the runtime that started the spool ended while
     /// it was written.
     #[error("the spool is closed")]
     Closed,

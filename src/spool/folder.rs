@@ -14,8 +14,8 @@ const KEPT_AT_A_TIME: usize = 1_000;
 /// The bytes of entries that are read at a time, unless the first has more.
 const BYTES: usize = 4 << 20;
 
-/// The folder of a spool whose entries are not delivered at the moment, for programs that do not know the type of its entries: to look
-/// into it, and to move entries elsewhere.
+/// The folder of a spool whose entries are not delivered at the moment, for programs that do not know the type of its entries: to
+/// inspect it, and to move entries elsewhere.
 ///
 /// ```no_run
 /// # use aws_batch_delivery::spool::{SpoolError, SpoolFolder};
@@ -45,7 +45,7 @@ pub struct SpoolFolder {
 pub struct SpooledEntry {
     /// Its number, from 0 for the first one of the folder. Later entries have larger ones.
     pub number: u64,
-    /// When it was handed over.
+    /// When it was submitted.
     pub spooled_at: SystemTime,
     /// The JSON of the value.
     pub json: Vec<u8>,
@@ -63,8 +63,8 @@ pub struct Salvaged {
     pub refused: u64,
     /// Entries of both kinds that cannot be read.
     pub lost: u64,
-    /// Whether some of the entries may have been delivered or taken out before, and lost ones are not all counted: the file does not say
-    /// any more which entries were removed.
+    /// Whether some of the entries may have been delivered or taken out before, and lost ones are not all counted: the file no longer
+    /// says which entries were removed.
     pub may_have_been_delivered: bool,
     /// Where the damaged file is.
     pub aside: PathBuf,
@@ -106,7 +106,7 @@ impl SpoolFolder {
         })
     }
 
-    /// The first entries that are to be delivered, in their order: at most so many, and 4 MiB of them.
+    /// The first entries that are to be delivered, in their order: at most this many, and 4 MiB of them.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -114,7 +114,7 @@ impl SpoolFolder {
         self.look(Kind::Waiting, at_most)
     }
 
-    /// The first entries that were refused for good, in the order in which they were handed over: at most so many, and 4 MiB of them.
+    /// The first entries that were refused for good, in the order in which they were submitted: at most this many, and 4 MiB of them.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -122,7 +122,7 @@ impl SpoolFolder {
         self.look(Kind::Refused, at_most)
     }
 
-    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, also after a loss of power.
+    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, even after a loss of power.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -130,7 +130,7 @@ impl SpoolFolder {
         self.store.remove(Kind::Waiting, last.saturating_add(1)).map(drop)
     }
 
-    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, also after a loss of power.
+    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, even after a loss of power.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -154,7 +154,7 @@ impl SpoolFolder {
     /// `spool.sqlite3.damaged` and with its log, so that the next spool begins with an empty one. After an error it stays, and the next
     /// call gives all entries again.
     ///
-    /// Each entry has a checksum, so those that are given are as they were handed over. Those that are lost are counted as far as
+    /// Each entry has a checksum, so those that are given are as they were submitted. Those that are lost are counted as far as
     /// they can be.
     ///
     /// # Errors

@@ -15,7 +15,7 @@
 //! // In each of many tasks: on disk when it returns.
 //! orders.enqueue(&order).await?;
 //!
-//! // In the end: what is not delivered stays on disk.
+//! // Finally: what is not delivered stays on disk.
 //! let report = orders.close().await?;
 //! println!("{report}");
 //! # Ok(())
@@ -23,38 +23,39 @@
 //! ```
 //!
 //! # What becomes of an entry
-//! - **Acknowledged.** When [`enqueue`](Spool::enqueue) returns `Ok`, the entry is on disk, as durable as the [`SyncPolicy`] says, and is
-//!   read back as what it was. From then on it is delivered, or it is in the folder.
+//! - **Acknowledged.** When [`enqueue`](Spool::enqueue) returns `Ok`, the entry is on disk, as durable as the [`SyncPolicy`] says, and was
+//!   read back unchanged. From then on it is delivered, or it is in the folder.
 //! - **In order.** Entries are read in the order in which they were acknowledged, across restarts. Writes of one key and messages of one
-//!   group arrive in it.
-//! - **At least once.** Entries that are settled are removed from the folder up to the first one that is not, at least once a second. After
-//!   a crash the rest is sent again: at most a [window](SpoolOptions::window) of entries that were delivered already, in their order, so
-//!   that a value that is sent again is followed by the newer ones of its key. Each entry keeps its
-//!   [identity](crate::targets::Identity) as long as it is in the folder: a FIFO queue or topic that it reaches again within 5 minutes has
-//!   it once, and an update that must not be applied twice, or a transaction, is applied once within 9 minutes, whichever delivery or
-//!   process sends it; calls of the last two seconds before a kill are recognized only if the next process starts within 9 minutes. A close
-//!   leaves nothing that is known to be delivered. With [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when
-//!   a newer one of its key is read; that one is on disk until it is delivered.
+//!   group arrive in this order.
+//! - **At least once.** Settled entries are removed from the folder, up to the first one that is not settled, at least once a second. After
+//!   a crash the rest is sent again, in order. At most a [window](SpoolOptions::window) of these entries were delivered before, and a value
+//!   that is sent again is followed by the newer ones of its key. Each entry keeps its [identity](crate::targets::Identity) as long as it is
+//!   in the folder. So a FIFO queue or topic that gets it again within 5 minutes has it once. An update that must not be applied twice, or
+//!   a transaction, is applied once within 9 minutes, whichever delivery or process sends it. Calls of the last two seconds before a kill
+//!   are recognized only if the next process starts within 9 minutes. A close leaves nothing that is known to be delivered. With
+//!   [`last_write_wins`](crate::DeliveryOptions::last_write_wins) a value is settled when a newer one of its key is read; the newer one is
+//!   on disk until it is delivered.
 //! - **As long as it takes.** An entry is not given up because of time: [`give_up_after`](crate::DeliveryOptions::give_up_after) is only how
 //!   long [`enqueue`](Spool::enqueue) waits for room, and [`retries`](crate::DeliveryOptions::retries) do not count. When the
 //!   delivery [stops](crate::Cause::Stopped), for example because the queue does not exist, it is tried again after 1 s, later once a
 //!   minute, and at a [flush](Spool::flush).
 //! - **Refused for good.** An entry that the service refuses or would refuse is given to the
-//!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without one, or if it fails, the entry is kept in the folder, apart
-//!   from the others and with its cause, where [`SpoolFolder`] finds it, and it is [logged](crate::events::SPOOL). An entry whose condition does not hold is settled. One whose
-//!   conversion panics in two deliveries is kept apart as well, and so for [`check`](crate::targets::BatchTarget::check) and other methods
-//!   of a target that have one entry. A panic of [`send`](crate::targets::BatchTarget::send) or
-//!   [`supersedes`](crate::targets::BatchTarget::supersedes), which have several, stops the delivery each time that it comes to them.
-//! - **In doubt for too long.** An update that must not be applied twice, or a transaction, that was in flight when the answers ceased can be
-//!   decided for nine minutes, as long as DynamoDB surely knows its token. After that, to send it might apply it twice, and no
-//!   answer could tell. As only the program knows what is worse, it is not sent and not lost: it is refused for good, with
+//!   [handler of undelivered entries](crate::Delivery::on_undelivered). Without a handler, or if it fails, the entry is kept in the folder
+//!   with its cause, separately from the others, and is [logged](crate::events::SPOOL). [`SpoolFolder`] finds it there. An entry whose
+//!   condition does not hold is settled. An entry is also kept there if its conversion panics in two deliveries, or
+//!   [`check`](crate::targets::BatchTarget::check) or another method of the target that has one entry. A panic of
+//!   [`send`](crate::targets::BatchTarget::send) or [`supersedes`](crate::targets::BatchTarget::supersedes), which have several, stops the
+//!   delivery each time that it comes to them.
+//! - **In doubt for too long.** This is about an update that must not be applied twice, or a transaction, that was in flight when the answers
+//!   ceased. It can be decided for nine minutes, as long as DynamoDB surely knows its token. After that, sending it might apply it twice, and
+//!   no answer could show it. Only the program knows what is worse. So it is neither sent nor lost: it is refused for good, with
 //!   [`may_have_been_delivered`](crate::Undelivered::may_have_been_delivered) for the handler, or with "it may have been delivered" at the
-//!   end of its cause in the folder. An outage in which calls end without an answer or with a 5xx leaves as many of them as calls were in flight
-//!   when it began, and one more for each nine minutes, because single calls test whether it is over. An update that
-//!   may be applied twice is made [idempotent](crate::targets::dynamo::ItemWrite::idempotent), and is sent until it is answered; a
-//!   transaction that also puts an item of its own with the condition that it is not there can be handed over again.
-//! - **Measured.** Each delivery that stops is a span of its own, and counts in it and in the [metrics](crate::metrics) as undelivered what
-//!   it has handed back. It stays in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count it.
+//!   end of its cause in the folder. An outage in which calls end without an answer or with a 5xx leaves as many of them as calls were in
+//!   flight when it began, and one more for each nine minutes, because single calls test whether it is over. Make an update that may be
+//!   applied twice [idempotent](crate::targets::dynamo::ItemWrite::idempotent): it is sent until it is answered. A transaction that also puts
+//!   an item of its own, with the condition that it is not there, can be submitted again.
+//! - **Measured.** Each delivery that stops is a span of its own. The span and the [metrics](crate::metrics) count what it has handed back as
+//!   undelivered. Those entries stay in the spool: the [report](SpoolReport::report) and the [progress](crate::Progress) do not count them.
 //!
 //! # Damage
 //! Each entry has a checksum, and each number is that of an entry or of one that was removed. So what a device changes or loses is noticed
@@ -65,13 +66,13 @@
 //!
 //! # In the folder
 //! A file of SQLite, `spool.sqlite3`, with the JSON of each value, of which its [limit](SpoolOptions::max_bytes) says how large it may
-//! become. Beside it are the log of changes that are not in it yet, `spool.lock`, and `spool.reserve`, which goes when the disk is full.
+//! become. Next to it are the log of changes that are not in it yet, `spool.lock`, and `spool.reserve`, which goes when the disk is full.
 //! However many entries wait, the memory has no more of them than 1 MiB that was read, 8 MiB that are being written, and what a
 //! delivery [reads ahead](crate::DeliveryOptions::read_ahead_bytes). The folder must be on a local file system.
 //! Only the owner of the files may read them, and a folder belongs to [one destination](SpoolOptions::any_destination).
 //!
-//! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is handed
-//! over, by `Handle::block_on` for example, must not take all of them.
+//! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is
+//! submitted, by `Handle::block_on` for example, must not take all of them.
 
 mod backlog;
 mod clock;
@@ -119,7 +120,7 @@ use crate::run::{Completion, Contents, Run};
 use crate::shutdown::joined;
 use crate::time_limit::within;
 
-/// Writes single entries that many tasks hand over to disk, and delivers them from there.
+/// Writes to disk single entries that many tasks submit, and delivers them from there.
 ///
 /// It is made by [`Delivery::spooled`](crate::Delivery::spooled); the [module](self) says what it guarantees. A clone is the same
 /// spool. When all clones are dropped, it is closed as by [`close`](Self::close), in the background.
@@ -144,7 +145,7 @@ struct Shared {
     _ends_with_the_last: DropGuard,
 }
 
-/// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
+/// When it is dropped, even with its runtime, nothing waits for room or for the delivery.
 struct Ending {
     room: Arc<Room>,
     end: CancellationToken,
@@ -249,8 +250,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         })
     }
 
-    /// Writes an entry to disk, and waits until it is there, as durable as the [`SyncPolicy`] says. Entries that one task hands over
-    /// one after the other are delivered in that order.
+    /// Writes an entry to disk, and waits until it is there, as durable as the [`SyncPolicy`] says. Entries that one task submits
+    /// one after another are delivered in that order.
     ///
     /// If the future is dropped before it has returned, the entry may be in the spool or not.
     ///
@@ -356,9 +357,9 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// Closes as [`close`](Self::close) does, but first delivers for at most `time` what was acknowledged.
     ///
     /// # Errors
-    /// As [`close`](Self::close).
+    /// The same as for [`close`](Self::close).
     pub async fn close_within(&self, time: Duration) -> Result<SpoolReport, SpoolError> {
-        // Entries that wait for room get none any more.
+        // Entries that wait for room no longer get any.
         self.shared.room.close();
         // What is not delivered within the time stays on disk.
         let _ = within(time, pin!(self.flush())).await;

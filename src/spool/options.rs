@@ -43,7 +43,7 @@ pub struct SpoolOptions {
 #[non_exhaustive]
 pub enum SyncPolicy {
     /// Power loss: the device has confirmed the entry. All entries that arrive while the device writes are written together next, so
-    /// the more tasks hand over entries, the more of them share the time of one write.
+    /// the more tasks submit entries, the more of them share the time of one write.
     #[default]
     EachGroup,
     /// A kill of the process: the operating system has the entry. The device is asked to store what it has after this time, so a loss

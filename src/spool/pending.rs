@@ -15,7 +15,7 @@ use crate::events::SPOOL;
 use crate::handlers::ActiveHandlers;
 use crate::report::Undelivered;
 
-/// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept apart because it is refused
+/// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept separately because it is refused
 /// for good or code of the program has panicked with it twice. Otherwise it stays in the spool.
 pub(super) struct Pending<V> {
     pub(super) number: u64,

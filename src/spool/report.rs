@@ -11,11 +11,11 @@ use crate::report::Report;
 pub struct SpoolFigures {
     /// Entries that are to be delivered. Up to a [window](super::SpoolOptions::window) of them may have been delivered just now.
     pub entries: u64,
-    /// Entries that were refused for good and are kept apart.
+    /// Entries that were refused for good and are kept separately.
     pub refused: u64,
     /// What all of them take, as [`SpoolOptions::max_bytes`](super::SpoolOptions::max_bytes) counts it.
     pub bytes: u64,
-    /// How long ago the first of those that are to be delivered was handed over, by the clock of the system.
+    /// How long ago the first of those that are to be delivered was submitted, by the clock of the system.
     pub oldest: Option<Duration>,
 }
 

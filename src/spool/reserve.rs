@@ -12,8 +12,8 @@ use super::location::private;
 /// Its file.
 const FILE: &str = "spool.reserve";
 
-/// What a removal may take before it frees anything: the log up to its next checkpoint, the largest group of entries that is in it
-/// besides, and what the file grows by when both are moved into it.
+/// What a removal may take before it frees anything: the log up to its next checkpoint, the largest group of entries that is also
+/// in it, and what the file grows by when both are moved into it.
 pub(super) const BYTES: usize = 16 << 20;
 
 /// Bytes that are written at a time.
@@ -92,7 +92,7 @@ impl Reserve {
     }
 }
 
-/// Nothing needs it any more.
+/// Nothing needs it now.
 impl Drop for Reserve {
     fn drop(&mut self) {
         self.release();

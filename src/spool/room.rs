@@ -6,7 +6,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::sync::{Mutex, MutexGuard};
 
-/// Bytes of entries that are handed over and not on disk. They are some groups of the writer, so that the next one is complete while
+/// Bytes of entries that are submitted and not on disk. They are some groups of the writer, so that the next one is complete while
 /// the device writes the last one.
 const IN_MEMORY: usize = 8 << 20;
 
@@ -52,7 +52,7 @@ struct Claim {
 pub(super) struct NoMore;
 
 impl Room {
-    /// Of these bytes, so many are taken.
+    /// Of these bytes, this many are taken.
     pub(super) fn new(max_bytes: u64, taken: u64) -> Self {
         // More cannot be counted.
         let max_bytes = max_bytes.min(Semaphore::MAX_PERMITS as u64);
@@ -69,7 +69,7 @@ impl Room {
         }
     }
 
-    /// Waits for so many bytes on disk, and so many in memory.
+    /// Waits for this many bytes on disk, and this many in memory.
     pub(super) async fn place(&self, disk: u64, memory: usize) -> Result<Place, NoMore> {
         let memory = u32::try_from(memory.min(IN_MEMORY)).map_err(|_| NoMore)?;
         let memory = Arc::clone(&self.memory).acquire_many_owned(memory).await;
@@ -104,7 +104,7 @@ impl Room {
         counts(&self.counts).waiting > 0
     }
 
-    /// The bytes that are to be removed from the disk, which has so many, until there is room for all that waits.
+    /// The bytes that are to be removed from the disk, which has this many, until there is room for all that waits.
     pub(super) fn missing(&self, on_disk: u64) -> u64 {
         let counts = counts(&self.counts);
         if counts.waiting == 0 {

@@ -21,7 +21,7 @@ use crate::moment::Moment;
 use crate::progress::Mark;
 use crate::sync::{Mutex, MutexGuard};
 
-/// The removals of a window are written in so many parts, so that it need not be full before it moves.
+/// The removals of a window are written in this many parts, so that it need not be full before it moves.
 const PARTS: u64 = 4;
 
 /// What is settled, what of that is on disk, and how far the delivery may go.
@@ -42,7 +42,7 @@ pub(super) struct Settlement {
     reader: AtomicWaker,
     /// How far the entries are settled.
     until: watch::Sender<Until>,
-    /// By what the entries are told from those of other folders.
+    /// By what the entries are distinguished from those of other folders.
     id: u128,
     /// Which entries may have been delivered although no answer has said so.
     doubts: Arc<Doubts>,
@@ -108,7 +108,7 @@ impl State {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unwritten {
     pub(super) settled_until: u64,
-    /// Settled entries after the first that is not settled, which are removed when nothing is sent any more.
+    /// Settled entries after the first that is not settled, which are removed when nothing is sent.
     pub(super) settled_ahead: Vec<Range<u64>>,
     pub(super) refusals: Vec<Refusal>,
     /// Entries that may have been delivered since these times, in milliseconds since 1970, and those that may no more.
@@ -152,7 +152,7 @@ impl Settlement {
     }
 
     /// By what the service recognizes this entry when it is sent again. Another entry that gets its number after a loss of power was
-    /// handed over at another time.
+    /// submitted at another time.
     pub(super) fn identity(&self, number: u64, spooled_at: i64) -> Identity {
         let entry = u128::from(number) << u64::BITS | u128::from(spooled_at.cast_unsigned());
         Identity::among(self.id ^ entry, number, &self.doubts)
@@ -176,7 +176,7 @@ impl Settlement {
         self.settle(number..number + 1);
     }
 
-    /// The entry is refused for good, and is to be kept apart.
+    /// The entry is refused for good, and is to be kept separately.
     pub(super) fn refuse(&self, refusal: Refusal) {
         let mut state = self.state();
         let number = refusal.number;
@@ -268,7 +268,7 @@ impl Settlement {
         self.state().hurried_until
     }
 
-    /// Completes when entries are in a hurry from then on, also if that is before it is awaited.
+    /// Completes when entries are in a hurry from then on, even if that is before it is awaited.
     pub(super) fn hurried(&self) -> Pin<Box<Notified<'_>>> {
         let mut hurried = Box::pin(self.hurried.notified());
         hurried.as_mut().enable();
@@ -310,7 +310,7 @@ impl Settlement {
         self.doubts.differ(self.state().doubts_on_disk.keys())
     }
 
-    /// Which entries have been in doubt for so long, or are no more, and are not known so on disk.
+    /// Which entries have been in doubt for so long, or are gone, and are not known so on disk.
     pub(super) fn unwritten_doubts(&self, age: Duration) -> Vec<(u64, Option<i64>)> {
         let mut state = self.state();
         let until = state.mark.until();
@@ -387,7 +387,7 @@ impl Settlement {
         self.reader.wake();
     }
 
-    /// Whether so many entries are a part of the window.
+    /// Whether this many entries are a part of the window.
     fn is_part(&self, entries: u64) -> bool {
         entries >= self.window.div_ceil(PARTS)
     }

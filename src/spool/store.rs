@@ -2,7 +2,7 @@
 //!
 //! A file of SQLite with a write-ahead log. Each change is one transaction: after a kill or a loss of power it is there or not, and what
 //! a torn write has left in the log is recognized by its checksum and ignored. A full disk fails the transaction alone. Removed entries
-//! leave pages that later ones use, so the file grows no further than its entries, and the pages at its end go back to the file system.
+//! leave pages that later ones use, so the file grows no further than its entries, and its last pages go back to the file system.
 //!
 //! Of the others, `fjall` 3.1.13 does not open a folder whose last batch has lost a page within a value, as an unfinished write of the
 //! device leaves it, keeps 64 MiB of journal, and takes no more writes after one has failed; `redb` 4.6 loses what is not synced when
@@ -48,7 +48,7 @@ const SPARE_PAGES: i64 = 1_024;
 /// Pages that are given back to the file system at a time.
 const GIVEN_BACK: i64 = 1_024;
 
-/// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
+/// How long a close gives pages back. A large file takes 18 s for each GiB; later writes continue it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
 
 /// Entries that were read.
@@ -123,7 +123,7 @@ impl Store {
         })
     }
 
-    /// By what its entries are told from those of other spools.
+    /// By what its entries are distinguished from those of other spools.
     pub(super) fn id(&self) -> u128 {
         self.spool.id
     }
@@ -235,7 +235,7 @@ impl Store {
         done.map_err(|wrong| self.wrong(wrong))
     }
 
-    /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
+    /// Entries from this number on and before `end`, at most this many, and no more than these bytes unless the first has more.
     ///
     /// # Errors
     /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.
@@ -422,7 +422,7 @@ impl Store {
         synced.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
-    /// Moves all that is in the log into the file, and asks the device for that. The log begins anew, without what the device may not have.
+    /// Moves all that is in the log into the file, and asks the device for that. The log starts empty, without what the device may not have.
     fn checkpoint(&self) -> Result<(), SpoolError> {
         #[cfg(test)]
         if self.fails_to_sync {
@@ -432,7 +432,7 @@ impl Store {
             .connection
             .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0));
         if is_held_up.map_err(|error| self.failure(error))? {
-            let error = io::Error::other("another process looks into it");
+            let error = io::Error::other("another process is inspecting it");
             return Err(SpoolError::storage(&self.folder, error));
         }
         Ok(())
@@ -478,13 +478,13 @@ impl Store {
         limited.map_err(|error| self.failure(error))
     }
 
-    /// From now on each sync fails, or none does any more.
+    /// From now on each sync fails, or none does.
     #[cfg(test)]
     pub(super) fn set_fails_to_sync(&mut self, fails: bool) {
         self.fails_to_sync = fails;
     }
 
-    /// From now on each change fails, or none does any more.
+    /// From now on each change fails, or none does.
     #[cfg(test)]
     pub(super) fn set_writable(&self, is_writable: bool) -> Result<(), SpoolError> {
         let set = self.connection.pragma_update(None, "query_only", !is_writable);
@@ -545,7 +545,7 @@ fn not_emptied(folder: &Path) -> Result<(), SpoolError> {
     Ok(())
 }
 
-/// Looks into a folder that may be in use.
+/// Inspects a folder that may be in use.
 pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), SpoolError> {
     not_emptied(folder)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -556,7 +556,7 @@ pub(super) fn inspect(folder: &Path) -> Result<(Totals, Option<(u64, i64)>), Spo
     };
     let connection = open(folder, flags).map_err(|error| failure(folder, error))?;
     match look(&connection) {
-        // To share a file takes the right to write beside it. One that no process has open has nothing in a log, and does not change.
+        // To share a file takes the right to write next to it. One that no process has open has nothing in a log, and does not change.
         Err(SpoolError::Storage { .. }) if fs::metadata(log(folder, &connection)).map_or(0, |log| log.len()) == 0 => {
             let connection = open_unchanging(folder, flags).map_err(|error| failure(folder, error))?;
             look(&connection)

@@ -40,7 +40,7 @@ const GIVEN_BACK_AFTER: Duration = Duration::from_secs(1);
 
 /// What the writer is asked for.
 pub(super) enum Request {
-    /// Write an entry, and tell when that is done.
+    /// Write an entry, and report when that is done.
     Write {
         entry: NewEntry,
         place: Place,
@@ -135,7 +135,7 @@ impl Writer {
         }
     }
 
-    /// Writes until it is told to close. Returns what is in the folder then, and how many entries were dropped.
+    /// Writes until it is asked to close. Returns what is in the folder then, and how many entries were dropped.
     pub(super) async fn run(mut self) -> Result<(Totals, u64), SpoolError> {
         loop {
             let group = self.group().await;
@@ -277,7 +277,7 @@ impl Writer {
         }
     }
 
-    /// This is in the folder now, of which so many bytes had a place before.
+    /// This is in the folder now, of which this many bytes had a place before.
     fn count(&mut self, totals: Totals, taken: u64) {
         let before = self.totals.bytes + taken;
         self.totals = totals;
@@ -365,7 +365,7 @@ impl Writer {
         synced
     }
 
-    /// Closes the file after the last write, also if that has failed.
+    /// Closes the file after the last write, even if that has failed.
     async fn close(mut self, written: Result<(), SpoolError>) -> Result<(Totals, u64), SpoolError> {
         let mut synced = Ok(());
         if self.sync.is_some() {
@@ -373,7 +373,7 @@ impl Writer {
             synced = self.synced(ended);
         }
         if matches!(self.policy, SyncPolicy::Every(_)) && self.unsynced_since.is_some() {
-            // The close does not move the log into the file while another process looks into it.
+            // The close does not move the log into the file while another process inspects it.
             self.begin_sync();
             let ended = ended(&mut self.sync).await;
             synced = self.synced(ended);

@@ -131,7 +131,7 @@ async fn a_producer_asks_again_and_keeps_the_order_when_it_learns_the_key() {
     assert_eq!(report.delivered, 8_000);
     assert!(in_order(&table.journal()));
     assert!((2..10).contains(&odd.calls()), "{} calls", odd.calls());
-    // Ten writes of a key one after the other, and all keys at once.
+    // Ten writes of a key one after another, and all keys at once.
     assert!(slow < Duration::from_secs(2), "{slow:?}");
 }
 

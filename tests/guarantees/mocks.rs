@@ -72,7 +72,7 @@ async fn a_mock_without_a_rule_for_describe_table_needs_the_key() {
     );
 }
 
-/// Returns its outputs one after the other.
+/// Returns its outputs one after another.
 #[derive(Debug)]
 struct Rules(Mutex<VecDeque<BatchWriteItemOutput>>);
 

@@ -302,7 +302,7 @@ async fn few_large_entries_of_one_lane_are_read_ahead() {
 async fn the_last_write_wins_where_that_is_wanted() {
     let (service, seen) = Service::new(Order::Exclusive, 2, throttling_once(&[0]));
     let progress = Progress::default();
-    // 0 waits for its retry, 1 is out, and 2 to 7 arrive one after the other. The last of each key remains.
+    // 0 waits for its retry, 1 is out, and 2 to 7 arrive one after another. The last of each key remains.
     let report = Delivery::new(service)
         .options(options(1_000).concurrency(2).progress(&progress).last_write_wins())
         .deliver(writes([1, 2, 1, 1, 3, 1, 2, 1]))

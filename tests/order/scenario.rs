@@ -148,7 +148,7 @@ impl Input {
 }
 
 impl Scenario {
-    /// The same with all entries in one call, one after the other, and unknown lanes.
+    /// The same with all entries in one call, one after another, and unknown lanes.
     pub(crate) fn in_one_call(mut self) -> Self {
         self.keys = self.keys.min(5);
         self.entries = self.entries.min(self.per_call);

@@ -170,7 +170,7 @@ async fn a_single_key_in_order_is_as_fast_as_its_shard() {
     let stream = simulator.stream("orders", StreamOptions::shards(2));
     let started = tokio::time::Instant::now();
     let ordered = aggregated(&simulator).map_target(KinesisStream::ordered);
-    // Eight seconds' worth of bytes, and more calls than could be made one after the other with a record in each.
+    // Eight seconds' worth of bytes, and more calls than could be made one after another with a record in each.
     let records = (0..80_000).map(|number| record(["a", "b"][number % 2], format!("{number:0200}")));
     let report = ordered.deliver(records).await.unwrap();
     assert_eq!(report.delivered, 80_000);

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// The variable of the environment that has the task as JSON.
 const TASK: &str = "SPOOL_TASK";
 
-/// The message groups, of each of which one task hands over the messages one after the other.
+/// The message groups, of each of which one task hands over the messages one after another.
 pub(crate) const GROUPS: u64 = 5;
 
 /// A process that does not say what it is to say for so long hangs.

@@ -80,7 +80,7 @@ enum Untagged {
     List(Vec<i64>),
 }
 
-/// All types that the README names, and each way in which they may stand.
+/// All types that the guide names, in each place in which they may be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Everything {
     id: u64,

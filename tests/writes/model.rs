@@ -1,4 +1,4 @@
-//! One writer: whatever fails, the table and the outcomes are those of a service that applies one write after the other.
+//! One writer: whatever fails, the table and the outcomes are those of a service that applies one write after another.
 
 use proptest::prelude::*;
 

@@ -184,7 +184,7 @@ async fn a_partition_is_emptied_by_a_query_and_deletes() {
 }
 
 #[test]
-#[should_panic(expected = "a position in 8 segments is none of the items of one partition key")]
+#[should_panic(expected = "a position in 8 segments is not one of the items of one partition key")]
 fn the_position_of_a_scan_is_none_of_a_query() {
     paused(async {
         let simulator = Simulator::new(1);

@@ -90,7 +90,7 @@ impl Work {
         workers.join_all().await;
     }
 
-    /// One stream after the other.
+    /// One stream after another.
     async fn stream(&self, worker: usize, stop: &CancellationToken) {
         let mut first = 0;
         while !stop.is_cancelled() {

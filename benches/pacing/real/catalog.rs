@@ -65,7 +65,7 @@ fn even() -> Vec<Scenario> {
     ]
 }
 
-/// The order of the input makes one partition after the other hot.
+/// The order of the input makes one partition after another hot.
 fn ordered() -> Vec<Scenario> {
     let input = |name, workload, entries| Scenario::new(name, shared(10, 1000.0), workload, entries);
     vec![

@@ -76,7 +76,7 @@ pub(crate) struct Scenario {
     pub(crate) deliveries: usize,
     /// Whether each delivery has one run of the entries, instead of every n-th for n deliveries.
     pub(crate) in_runs: bool,
-    /// Seconds in which the processes start, one after the other.
+    /// Seconds in which the processes start, one after another.
     pub(crate) stagger: f64,
     /// Writes a second of a live tenant of the same table.
     pub(crate) tenant: f64,

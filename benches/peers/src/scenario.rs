@@ -186,7 +186,7 @@ impl Scenario {
     }
 
     /// The least possible time: by the table's capacity, by the calls in flight, or, if a group has an order, by its messages one
-    /// after the other.
+    /// after another.
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     pub fn least_time(&self) -> Duration {
         let entries = self.entries as f64;

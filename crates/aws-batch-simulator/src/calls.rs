@@ -33,7 +33,7 @@ pub struct Statistics {
     pub conditions_failed: u64,
     /// Entries that were not applied for another reason, such as another action of their transaction.
     pub failed: u64,
-    /// Capacity that the entries have consumed: write units of a table, also of entries whose condition is false and of canceled
+    /// Capacity that the entries have consumed: write units of a table, including those of entries whose condition is false and of canceled
     /// transactions; one for each call to a log stream or namespace; elsewhere one for each applied entry.
     pub units: f64,
 }

@@ -67,7 +67,7 @@ impl Capacity {
         self
     }
 
-    /// The burst as a time at the rate, also when the rate changes.
+    /// The burst as a time at the rate, even when the rate changes.
     pub(crate) fn burst_of(mut self, time: Duration) -> Self {
         self.burst = Burst::Time(time);
         self

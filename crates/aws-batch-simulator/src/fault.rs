@@ -92,7 +92,7 @@ pub enum InjectedFault {
     /// If the service answers by position, the answer is longer by this number. Not if the call is a write of a single item, a
     /// transaction, or a call with metrics or log events.
     Unknown(usize),
-    /// The answer takes this much longer, also if it is an error.
+    /// The answer takes this much longer, even if it is an error.
     Slow(Duration),
     /// There is never an answer.
     Hung {

@@ -38,7 +38,7 @@ const NEWEST: Duration = Duration::from_hours(2);
 /// # Default
 /// - capacity: unlimited
 /// - the clock is that of the machine
-/// - the log group keeps its events for ever
+/// - the log group keeps its events forever
 /// - events are kept
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogStreamOptions {

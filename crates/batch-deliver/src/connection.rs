@@ -45,13 +45,13 @@ pub(crate) struct Connection {
 }
 
 /// How long a request may wait for its answer, which includes the time in which it is sent: 8 MiB at most, except for parts of uploads.
-/// The SDK would wait for ever if the other side is gone without a word, as behind a router that has forgotten the connection.
+/// The SDK would wait forever if the other side is gone without a word, as behind a router that has forgotten the connection.
 const ANSWER: Duration = Duration::from_mins(5);
 
 /// Bytes that may take as long as that: 28 kB a second.
 const SENT_MEANWHILE: usize = 8 << 20;
 
-/// How long a request with so many bytes may wait for its answer.
+/// How long a request with this many bytes may wait for its answer.
 pub(crate) fn answer_within(bytes: usize) -> TimeoutConfig {
     let times = u32::try_from(bytes.div_ceil(SENT_MEANWHILE)).unwrap_or(u32::MAX);
     TimeoutConfig::builder()
@@ -152,7 +152,7 @@ fn check_region(region: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Unequipped(format!(
-        "{region:?} is no AWS region, such as eu-west-1: see --region, AWS_REGION and the profile"
+        "{region:?} is not an AWS region, such as eu-west-1: see --region, AWS_REGION and the profile"
     )))
 }
 
@@ -214,7 +214,7 @@ where
     words
 }
 
-/// The header in which S3 names the region of a bucket, also if the request was sent to another region or is not permitted.
+/// The header in which S3 names the region of a bucket, even if the request was sent to another region or is not permitted.
 const REGION: &str = "x-amz-bucket-region";
 
 /// The region that S3 names; `None` if it names none, as for a bucket that does not exist.

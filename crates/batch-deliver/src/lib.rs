@@ -1,4 +1,4 @@
-//! The program `batch-deliver`. `README.md` is its manual.
+//! The program `batch-deliver`. `README.md` and `docs/` are its manual.
 //!
 //! ```text
 //! source ─▶ format ─▶ sink
@@ -16,7 +16,7 @@
 //! | `sink/` | a destination of each service, and the delivery to it by the library |
 //! | `format/` | how the bytes of an input become entries, or have a flaw |
 //! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own; the items of a table |
-//! | `output/` | which file, pipe or device the name of an output leads to, and whether it still does in the end |
+//! | `output/` | which file, pipe or device the name of an output leads to, and whether it still does at the end |
 //! | `connection/`, `console/`, `stop`, `outcome` | what all of them use: credentials, region, endpoints and lookups, the output, signals, and the exit code |
 //!
 //! Each imports only what is below it in this table: see `tests/imports.rs`.
@@ -43,7 +43,7 @@ use std::process::ExitCode;
 
 pub use self::arguments::Arguments;
 
-/// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted.
+/// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 nothing was started, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
     let ended = Box::pin(commands::run(arguments)).await;
     if let Err(failure) = &ended {

@@ -163,7 +163,7 @@ fn is_hang_up_ignored() -> bool {
     ignored.is_none_or(|mask| mask & 1 == 1)
 }
 
-/// Other systems do not tell it without unsafe code.
+/// Other systems do not say it without unsafe code.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_hang_up_ignored() -> bool {
     true

@@ -41,7 +41,7 @@ const THROTTLES: &[&str] = &[
     "Throttling",
     "ThrottlingException",
     "TooManyRequestsException",
-    // SQS: so many messages are in flight that none is received until some are deleted or visible again, from the SDK's model of
+    // SQS: so the queue has too many messages in flight, and returns none until some are deleted or visible again, from the SDK's model of
     // `ReceiveMessage`.
     "OverLimit",
     // SNS: the code of its `ThrottledException`, from the SDK's model.

@@ -1,4 +1,4 @@
-//! What is a failure and what a success: each call as in the published algorithm, or what the calls of all workers tell together.
+//! What is a failure and what a success: each call as in the published algorithm, or what the calls of all workers show together.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ pub(super) enum Event {
 /// From the answers to the events.
 #[derive(Debug)]
 pub(super) enum Events {
-    /// As published: each call that was rejected is a failure, and so many others together are a success.
+    /// As published: each call that was rejected is a failure, and this many other calls together are a success.
     OfCalls { successes: u32 },
     /// One congestion of all workers is one failure.
     OfWindows(Windows),
@@ -47,7 +47,7 @@ impl Events {
         matches!(self, Self::OfCalls { .. })
     }
 
-    /// The event that comes with an answer, if one does. `is_free` tells whether there is no interval: then no success counts.
+    /// The event that comes with an answer, if one does. `is_free` says whether there is no interval: then no success counts.
     /// `threshold` is the number of calls of a success, and of the answers of a window.
     pub(super) fn observe(&mut self, outcome: &Outcome, is_free: bool, threshold: u32) -> Option<Event> {
         let successes = match self {
@@ -153,13 +153,13 @@ impl Windows {
     }
 }
 
-/// Something was throttled, or nothing was accepted. A call of which a part failed for another reason than the pace is no
+/// Something was throttled, or nothing was accepted. A call of which a part failed for another reason than the pace is not a
 /// failure, because a slower pace would not have helped. Nor is a call that could not be made.
 fn is_failure(outcome: &Outcome) -> bool {
     outcome.throttled > 0 || (outcome.failed > outcome.unsent && outcome.accepted == 0)
 }
 
-/// The share of rejected entries, from 0 to 1; `None` for a call that tells nothing about the pace.
+/// The share of rejected entries, from 0 to 1; `None` for a call that says nothing about the pace.
 ///
 /// Failures count as rejections when the whole call failed. When a part of a call failed for another reason than the pace,
 /// a slower pace would not have helped.

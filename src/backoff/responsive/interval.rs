@@ -199,7 +199,7 @@ mod tests {
             call(start, 1).with_failed(3).with_accepted(1),
             call(start, 2).with_failed(3),
             call(start, 3).with_failed(3).with_refused(1),
-            // A call that could not be made tells nothing about the service.
+            // A call that could not be made says nothing about the service.
             call(start, 4).with_failed(3).with_unsent(3),
         ];
         assert_eq!(intervals(&rules(), calls), [0, 500, 750, 750]);

@@ -34,7 +34,7 @@ use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 ///   random do not stall a delivery.
 ///
 /// Entries count as rejected when they were throttled, or when a whole call failed for a temporary reason. Refused entries
-/// and calls that could not be made tell nothing about the pace.
+/// and calls that could not be made say nothing about the pace.
 ///
 /// In steady congestion 10 to 30% of the entries are rejected with 64 workers, 40 to 50% with items of mixed sizes and with
 /// additional random throttles, and 70% with a table of 50 writes/s: the price of a pace that is one number.
@@ -78,7 +78,7 @@ impl Responsive {
     /// The algorithm as it was published: each worker waits for the interval after each of its calls.
     ///
     /// A call is a failure when any of its entries was throttled, or when some failed for a temporary reason and none was
-    /// accepted; it is a success when it is no failure and something was accepted. Each failure lengthens the interval, and
+    /// accepted; it is a success when it is not a failure and something was accepted. Each failure lengthens the interval, and
     /// ten successes, in a row or not, shorten it. With 64 workers that are throttled at once, the interval grows from none
     /// to the maximum at once.
     ///

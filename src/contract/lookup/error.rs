@@ -30,7 +30,7 @@ pub enum LookupError {
     Transient(Fault),
     /// It is not repeated now: the resource does not exist, for example, and the first call of the delivery fails as well.
     NotNow(Fault),
-    /// Asking is pointless: the permission is missing, or the service does not know the operation. The delivery goes on
+    /// Asking is pointless: the permission is missing, or the service does not know the operation. The delivery continues
     /// without the answer.
     Never(Fault),
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// An answer is asked for again when it is this old: what was asked for can be changed at any time, and a producer may live for months.
-/// One such call an hour is no load.
+/// One such call an hour does not matter as load.
 pub(super) const OLD: Duration = Duration::from_hours(1);
 
 /// An answer that seems to be outdated is asked for again at once, unless the service was asked less than this ago: what contradicts it may

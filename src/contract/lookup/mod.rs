@@ -89,7 +89,7 @@ const DENIED: Duration = Duration::from_mins(5);
 ///
 /// # How often it asks
 /// [`ask`](Self::ask) is for what a delivery needs: it calls until there is an answer, with delays of up to 0.1 s at first
-/// and up to 3 s in the end, drawn at random so that processes that fail together do not ask together. The delivery limits
+/// and finally up to 3 s, drawn at random so that processes that fail together do not ask together. The delivery limits
 /// it by [`give_up_after`](crate::DeliveryOptions::give_up_after). [`ask_once`](Self::ask_once) is for what a delivery can do
 /// without: it calls once, waits for 2 s, and does not call again for 30 s. A call may take 5 s. [`LookupError`] distinguishes
 /// the failures; after one that is [final](LookupError::Never), neither calls for 5 minutes.
@@ -97,10 +97,10 @@ const DENIED: Duration = Duration::from_mins(5);
 /// While something is [missing](Self::missing), a running delivery calls `prepare` again every 30 s.
 ///
 /// # How long an answer holds
-/// An answer that is an hour old is asked for once more: a queue may take larger messages since, and a table may have another index. A
+/// An answer that is an hour old is asked for again: a queue may take larger messages since, and a table may have another index. A
 /// delivery waits for that for 2 s at most. If the call fails, the old answer holds, and the next call follows a minute later, or after
 /// 5 minutes if it is denied. The targets of this crate also ask again when the service refuses what should be right by the answer, but
-/// at most once a minute. An answer that was [given](Self::given) holds for ever.
+/// at most once a minute. An answer that was [given](Self::given) holds forever.
 pub struct Lookup<T>(Arc<LookupState<T>>);
 
 struct LookupState<T> {

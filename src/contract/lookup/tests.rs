@@ -14,7 +14,7 @@ fn fault() -> Fault {
     Fault::new("fault")
 }
 
-/// Asks once after the other, with these pauses in seconds, and returns the number of calls of each lookup.
+/// Asks once after another, with these pauses in seconds, and returns the number of calls of each lookup.
 async fn calls<const N: usize>(once: bool, error: fn(Fault) -> LookupError, pauses: [u64; N]) -> [u32; N] {
     let lookup = Lookup::<()>::default();
     let calls = Cell::new(0);

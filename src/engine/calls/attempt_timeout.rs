@@ -15,7 +15,7 @@ const DOUBLINGS: u32 = 4;
 /// How long a call may take before it counts as failed.
 ///
 /// A service that is slower than the timeout may store the entries of each call and answer too late, and each further call
-/// stores them once more. So the timeout doubles when calls with it have timed out, and halves with each answer that comes
+/// stores them again. So the timeout doubles when calls with it have timed out, and halves with each answer that comes
 /// within half of it.
 pub(crate) struct AttemptTimeout {
     options: DeliveryOptions,

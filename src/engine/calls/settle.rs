@@ -137,7 +137,7 @@ impl<E> EndedCall<E> {
                 if rejection.is_unsent() {
                     self.count(Outcome::with_unsent, cost);
                 }
-                // A call that is known not to have left is no rejection of its entries.
+                // A call that is known not to have left is not a rejection of its entries.
                 if rejection.is_unsent() && !fault.is_ambiguous() {
                     entry.state.failed(sent_at, fault);
                 } else {
@@ -202,8 +202,8 @@ impl<E> EndedCall<E> {
         self.left.extend(state.lane);
     }
 
-    /// Counts an entry that was never rejected before. Attempts are not enough to tell: a call that was refused because of
-    /// other entries is no rejection.
+    /// Counts an entry that was never rejected before. Attempts do not show that: a call that was refused because of
+    /// other entries is not a rejection.
     fn count_fresh(&mut self, state: &EntryState<E>, throttled: bool) {
         if state.rejections() == 0 {
             let count = |counted: Outcome, weight| counted.with_fresh(weight, if throttled { weight } else { 0 });
@@ -217,7 +217,7 @@ impl<E> EndedCall<E> {
         self.cost = add(self.cost, cost);
     }
 
-    /// The call was refused as a whole, which is no rejection of any single entry.
+    /// The call was refused as a whole, which is not a rejection of any single entry.
     fn refuse_all(&mut self, mut chunk: Chunk<E>, sent_at: Instant, fault: &Fault) {
         self.outcome = self.outcome.with_refused(chunk.len());
         self.cost = self.cost.with_refused(chunk.cost);
@@ -271,7 +271,7 @@ impl<E> EndedCall<E> {
         self.refused_chunk.is_some() && self.fault().is_some_and(Fault::is_for_the_size_of_the_call)
     }
 
-    /// Why nothing of the call was accepted, if nothing was.
+    /// Why no entry of the call was accepted, if nothing was.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         let of_all = self
             .panic

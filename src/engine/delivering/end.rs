@@ -35,7 +35,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         })
     }
 
-    /// Until when the delivery goes on while nothing is accepted; `None` without a limit, or if it has nothing to try. In a
+    /// Until when the delivery continues while nothing is accepted; `None` without a limit, or if it has nothing to try. In a
     /// producer each entry has a limit of its own.
     pub(super) fn outage_ends(&self) -> Option<Instant> {
         let since = self.health.outage()?.since;
@@ -103,7 +103,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    /// Hands back everything that a call did not deliver, after the delivery was told to end.
+    /// Hands back everything that a call did not deliver, after the delivery was asked to end.
     pub(super) fn hand_back(&mut self, settled: EndedCall<E>, ending: &Ending) {
         for (entry, fault) in settled.refused {
             self.ledger.hand_back(entry, Cause::Refused(fault));
@@ -118,7 +118,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    /// Hands back everything that was not in flight when the delivery was told to end, up to the last entry of the input.
+    /// Hands back everything that was not in flight when the delivery was asked to end, up to the last entry of the input.
     async fn hand_back_the_rest(&mut self, ending: &Ending) {
         for entry in self.supply.take_all() {
             self.give_back_waiting(entry, ending);

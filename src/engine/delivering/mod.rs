@@ -1,6 +1,6 @@
 //! The loop: one delivery from its first entry to its last.
 //!
-//! - `end`: what a delivery does at its end, early or not.
+//! - `end`: what a delivery does when it ends, early or not.
 
 mod end;
 
@@ -28,7 +28,7 @@ use crate::options::DeliveryOptions;
 use crate::pace::{Departure, Permit, QueuedUp};
 use crate::time_limit::{GRACE, is_held_up, later};
 
-/// The strategy is told that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
+/// The strategy learns that there is [`more`](Waiter::more) when the known entries fill at least this many calls.
 const MANY_CALLS: usize = 10;
 
 /// The most calls that are settled in a row before the loop checks whether the delivery has to end.
@@ -208,7 +208,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         }
     }
 
-    /// The process was frozen up to now. That time tells nothing of the service: each entry that waits is tried once more
+    /// The process was frozen up to now. That time says nothing about the service: each entry that waits is tried again
     /// before its time counts as used up, and a stall is not longer than before.
     fn goes_on(&mut self, now: Instant) {
         self.patient_until = Some(later(now, GRACE));
@@ -269,7 +269,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         is_free && self.supply.next_len() > 0
     }
 
-    /// The request for the next call, as the strategy is told it.
+    /// The request for the next call, as it is passed to the strategy.
     fn wanted(&self) -> Waiter {
         let entries = || self.supply.next_len().min(self.health.most());
         Waiter {

@@ -1,4 +1,4 @@
-//! One entry: what the engine knows of it, its failed attempts, and what is told about it to its sender.
+//! One entry: what the engine knows of it, its failed attempts, and what is reported to its sender.
 //!
 //! - `chunk`: the entries of one call, and the space that is left for others.
 
@@ -17,7 +17,7 @@ use crate::report::Undelivered;
 
 pub(crate) use chunk::{Chunk, Space};
 
-/// What the engine knows of one entry. Only the target looks into the entry itself.
+/// What the engine knows of one entry. Only the target inspects the entry itself.
 #[derive(Debug)]
 pub(crate) struct EntryState<E> {
     /// Its position in the input, from 0.
@@ -32,11 +32,11 @@ pub(crate) struct EntryState<E> {
     pub(crate) key: Option<u64>,
     /// The lane whose order it keeps.
     pub(crate) lane: Option<Lane>,
-    /// When it was handed over: sent to a producer, or read from any other input. `None` before it was read.
+    /// When it was submitted: sent to a producer, or read from any other input. `None` before it was read.
     pub(crate) arrived: Option<Instant>,
     /// Its failed attempts; `None` if there are none. Boxed because it is rare and the state is moved often.
     pub(crate) history: Option<Box<History>>,
-    /// The receipt or handler that is told what became of it, if there is one.
+    /// The receipt or handler that gets its outcome, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
 }
 
@@ -65,13 +65,13 @@ impl<E> EntryState<E> {
         self.history.as_ref().map_or(0, |history| history.rejections)
     }
 
-    /// Whether its next attempt tells of its key: it is the first one, or others of the key wait behind it.
+    /// Whether its next attempt shows the state of its key: it is the first one, or others of the key wait behind it.
     pub(crate) fn stands_for_its_key(&self) -> bool {
         let history = self.history.as_ref();
         history.is_none_or(|history| history.rejections == 0 || history.is_followed)
     }
 
-    /// Its next retry, as the strategy is told it.
+    /// Its next retry, as it is passed to the strategy.
     pub(crate) fn retry(&self) -> Retry {
         self.history.as_ref().map_or(Retry::FIRST, |history| history.retry)
     }
@@ -129,7 +129,7 @@ pub(crate) struct History {
     pub(crate) rejections: u32,
     /// When it was sent first.
     pub(crate) first_sent: Instant,
-    /// Its next retry, as the strategy is told it.
+    /// Its next retry, as it is passed to the strategy.
     pub(crate) retry: Retry,
     /// Others of its lane waited behind it when it was rejected last.
     pub(crate) is_followed: bool,
@@ -163,7 +163,7 @@ impl History {
     }
 }
 
-/// Tells the sender of an entry what became of it: a receipt or a handler.
+/// Reports the outcome of an entry to its sender: a receipt or a handler.
 ///
 /// It is as large as one pointer, because every entry has space for one.
 pub(crate) struct Confirmation<E>(Box<dyn Confirms<E>>);
@@ -181,7 +181,7 @@ pub(crate) trait Confirms<E>: Send + Sync {
     /// Code of the caller panicked with this entry. It is handed back next, as are others for the stop of the delivery.
     fn panicked(&self) {}
 
-    /// Hands the entry back. Returns it if nothing waits for it any more.
+    /// Hands the entry back. Returns it if nothing waits for it.
     fn hand_back(self: Box<Self>, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>>;
 }
 
@@ -190,7 +190,7 @@ impl<E> Confirmation<E> {
         Self(Box::new(confirms))
     }
 
-    /// Tells that this entry was delivered or superseded, or that its condition does not hold.
+    /// Reports that this entry was delivered or superseded, or that its condition does not hold.
     pub(crate) fn resolve(self, entry: &E, disposition: Disposition) {
         self.0.resolve(entry, disposition);
     }
@@ -200,12 +200,12 @@ impl<E> Confirmation<E> {
         self.0.identity()
     }
 
-    /// Tells that code of the caller panicked with this entry, before it is handed back.
+    /// Reports that code of the caller panicked with this entry, before it is handed back.
     pub(crate) fn panicked(&self) {
         self.0.panicked();
     }
 
-    /// Hands the entry back. Returns it if nothing waits for it any more.
+    /// Hands the entry back. Returns it if nothing waits for it.
     pub(crate) fn hand_back(self, undelivered: Undelivered<E>) -> BoxFuture<'static, Option<Undelivered<E>>> {
         self.0.hand_back(undelivered)
     }

@@ -64,7 +64,7 @@ impl CircuitBreaker {
         match settled.first_rejection() {
             Some((Rejection::Unconfigured, fault)) if delivered == 0 => return Some(fault.clone()),
             Some((rejection, _)) if rejection.is_unsent() => self.failed(sent_at, now),
-            // A call without an answer may not have been made at all; the next probe has to tell.
+            // A call without an answer may not have been made at all; the next probe has to show it.
             Some((Rejection::Connection, _)) if self.most() == 1 => self.failed(sent_at, now),
             Some((Rejection::Connection, _)) => {}
             _ => self.made(sent_at),
@@ -75,14 +75,14 @@ impl CircuitBreaker {
     /// A call that left at `sent_at` was made, and refused for a reason that all calls share.
     ///
     /// The delay does not grow, because each probe [was made](Self::made): it carries another entry, and if a long run of
-    /// entries is at fault after all, the probes have to come to its end.
+    /// entries is at fault after all, the probes have to find its end.
     pub(crate) fn refused(&mut self, sent_at: Instant, now: Instant) {
         self.failed(sent_at, now);
     }
 
     /// A call that left at `sent_at` could not be made.
     ///
-    /// Calls in flight fail together. Calls that left before the outage was known are no probes, and calls that left before
+    /// Calls in flight fail together. Calls that left before the outage was known are not probes, and calls that left before
     /// a successful one are outdated.
     fn failed(&mut self, sent_at: Instant, now: Instant) {
         if self.probing.is_none() && self.made_at.is_some_and(|made_at| made_at > sent_at) {

@@ -47,7 +47,7 @@ pub(crate) enum Blame {
 
 impl Disputes {
     /// Evaluates the answer of a call. Returns what is known of its entry, if the entry was refused alone and the answer
-    /// leaves open why. `is_only` tells whether there is nothing else to send.
+    /// leaves open why. `is_only` says whether there is nothing else to send.
     pub(crate) fn answered<E>(&mut self, settled: &EndedCall<E>, is_only: bool, now: Instant) -> Option<Blame> {
         let sent_at = Instant::from_std(settled.outcome.sent_at);
         if settled.outcome.accepted > 0 {
@@ -66,7 +66,7 @@ impl Disputes {
     }
 
     /// Whether a delivery that has delivered nothing stops for this reason, which is not known to be that of single entries.
-    /// `is_all` tells whether there is nothing else that could be accepted.
+    /// `is_all` says whether there is nothing else that could be accepted.
     ///
     /// The service's own code does not change within seconds. An answer that leaves entries in doubt is not from the service,
     /// but from something in between, and may be that of a restart.
@@ -121,7 +121,7 @@ mod tests {
         let start = Instant::now();
         let mut disputes = Disputes::default();
         let mut state = EntryState::new(0, 1);
-        // Accepted beside it, in a call that left later.
+        // Accepted at the same time, in a call that left later.
         disputes.accepted_at = Some(start + MOMENT / 2);
         assert_eq!(refused(&mut disputes, &mut state, 0, start), Blame::Unknown);
         assert_eq!(

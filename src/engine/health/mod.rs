@@ -35,7 +35,7 @@ pub(crate) struct Health {
     pub(crate) watch: Watch,
 }
 
-/// What could still be accepted besides the entries of the call that was answered.
+/// What could still be accepted other than the entries of the call that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OtherEntries {
     InFlight,
@@ -50,7 +50,7 @@ pub(crate) enum Ruling {
     Continue(Findings),
 }
 
-/// What the answer of a call tells of its entries.
+/// What the answer of a call shows about its entries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Findings {
     /// Why its only entry was refused, if the answer leaves that open.
@@ -107,7 +107,7 @@ impl Health {
         })
     }
 
-    /// Whether a delivery that has delivered nothing stops because entries were refused alone. `is_all` tells whether there is
+    /// Whether a delivery that has delivered nothing stops because entries were refused alone. `is_all` says whether there is
     /// nothing else that could be accepted.
     pub(crate) fn stops(&self, fault: &Fault, is_all: bool, now: Instant) -> bool {
         self.disputes.stops(fault, is_all, now)

@@ -49,7 +49,7 @@ pub(super) struct OutageClock {
     unprepared_since: Option<Instant>,
     /// Since when there is nothing to try.
     idle_since: Option<Instant>,
-    /// How long there was nothing to try since the last progress, which is no part of an outage.
+    /// How long there was nothing to try since the last progress, which is not part of an outage.
     idle: Duration,
     /// Why a call has failed since the last progress.
     fault: Option<Fault>,

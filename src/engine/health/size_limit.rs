@@ -8,7 +8,7 @@ const PRECISION: usize = 8;
 
 /// The size of a call that the service, or a proxy before it, accepts in fact.
 ///
-/// A refused call with several entries is halved, as any other; its halves tell the size. Later calls keep it.
+/// A refused call with several entries is halved, as any other; its halves show the size. Later calls keep it.
 #[derive(Debug, Default)]
 pub(crate) struct SizeLimit {
     /// The bytes of the smallest call that was refused for its size.

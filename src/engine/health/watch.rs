@@ -170,7 +170,7 @@ impl Watch {
         self.next_look()
     }
 
-    /// Awaits the preparation, and logs a warning when it takes long. `fault` tells why the last attempt of it failed.
+    /// Awaits the preparation, and logs a warning when it takes long. `fault` says why the last attempt of it failed.
     pub(crate) async fn over<R>(
         &mut self,
         options: &DeliveryOptions,
@@ -233,7 +233,7 @@ fn until(options: &DeliveryOptions, now: Instant) -> String {
         (patience < Duration::MAX).then(|| {
             let seconds = patience.as_secs();
             if options.counts_from_hand_over {
-                format!("{seconds} s have passed since each entry was handed over")
+                format!("{seconds} s have passed since each entry was submitted")
             } else {
                 format!("nothing was accepted for {seconds} s")
             }
@@ -300,7 +300,7 @@ mod tests {
         // It waits for its strategy or its input.
         assert!(!is_stall(None, 0, 1).await);
         assert!(!is_stall(None, 0, 0).await);
-        // Nothing is underway just now, but something was up to a moment ago.
+        // Nothing is in progress just now, but something was until a moment ago.
         assert!(is_stall(Some(2), 0, 0).await);
         assert!(!is_stall(Some(1), 0, 0).await);
     }

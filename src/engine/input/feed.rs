@@ -21,7 +21,7 @@ pub(crate) trait Source {
     /// How many entries it has at least.
     fn known(&self) -> usize;
 
-    /// Whether all entries are handed over with it, so that a delivery that ends early hands them back.
+    /// Whether it submits all entries, so that a delivery that ends early hands them back.
     fn is_batch(&self) -> bool;
 }
 
@@ -155,7 +155,7 @@ impl<E> Feed<E> {
         Some(Incoming::new(position, entry))
     }
 
-    /// Takes the answer of the source. A panic of the source goes on here, behind the entries before it.
+    /// Takes the answer of the source. A panic of the source continues here, behind the entries before it.
     fn take_answer(&mut self) {
         let mut answer = lock(&self.exchange);
         std::mem::swap(&mut self.entries, &mut answer.entries);

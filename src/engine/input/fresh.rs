@@ -77,7 +77,7 @@ impl<'a, E> FreshEntries<'a, E> {
         self.fault.as_ref()
     }
 
-    /// Why the delivery must not go on, if a handler of its entries has failed.
+    /// Why the delivery must not continue, if a handler of its entries has failed.
     pub(crate) fn stop(&self) -> Option<Fault> {
         self.input.stop()
     }
@@ -92,12 +92,12 @@ impl<'a, E> FreshEntries<'a, E> {
         self.next.is_some()
     }
 
-    /// When the entry that is not read yet was handed over, if it was sent to a producer.
+    /// When the entry that is not read yet was submitted, if it was sent to a producer.
     pub(crate) fn next_handed_over(&self) -> Option<Instant> {
         self.next.as_ref()?.handed_over
     }
 
-    /// Reads the next entry, to be handed back without a check, if its time since its hand-over is used up.
+    /// Reads the next entry, to be handed back without a check, if its time since then is used up.
     pub(crate) fn pop_expired(&mut self, now: Instant, patience: Duration) -> Option<TrackedEntry<E>> {
         let _ = self.poll_news(&mut Context::from_waker(Waker::noop()));
         let next = self.next.as_ref()?;

@@ -24,14 +24,14 @@ pub struct Incoming<E> {
     pub(crate) entry: E,
     /// Its position in the input of the caller, from 0.
     pub(crate) position: u64,
-    /// The receipt or handler that is told what became of it, if there is one.
+    /// The receipt or handler that gets its outcome, if there is one.
     pub(crate) confirmation: Option<Confirmation<E>>,
-    /// When it was handed over; `None` where that is when it is read.
+    /// When it was submitted; `None` where that is when it is read.
     pub(crate) handed_over: Option<Instant>,
 }
 
 impl<E> Incoming<E> {
-    /// An entry that is handed over when it is read, and of which only the report tells what became of it.
+    /// An entry that is submitted when it is read, and whose outcome only the report shows.
     fn new(position: u64, entry: E) -> Self {
         Self {
             entry,
@@ -60,13 +60,13 @@ pub trait Input {
         Poll::Ready(())
     }
 
-    /// The next entry that was handed over but not read, when the delivery ends early. Pending if unread entries stay in
+    /// The next entry that was submitted but not read, when the delivery ends early. Pending if unread entries stay in
     /// the source.
     fn unread(&mut self) -> Poll<Option<Incoming<Self::Entry>>> {
         Poll::Pending
     }
 
-    /// When the delivery ends early, hands back for this cause what was handed over but not read. `true` if nothing is left;
+    /// When the delivery ends early, hands back for this cause what was submitted but not read. `true` if nothing is left;
     /// otherwise [`unread`](Self::unread) returns the rest.
     fn poll_hand_back(&mut self, _: &mut Context<'_>, _: &Cause) -> Poll<bool> {
         Poll::Ready(false)
@@ -80,7 +80,7 @@ pub trait Input {
         0
     }
 
-    /// Why the delivery must not go on though the input does: a handler of its entries has failed.
+    /// Why the delivery must not continue although the input does: a handler of its entries has failed.
     fn stop(&self) -> Option<Fault> {
         None
     }
@@ -92,7 +92,7 @@ pub trait Input {
 /// An input of any type, as the engine takes it.
 pub(crate) type DynInput<'a, E> = &'a mut (dyn Input<Entry = E> + Send);
 
-/// A batch: all of its entries are handed over with the iterator, so each one is delivered or handed back.
+/// A batch: all of its entries are submitted with the iterator, so each one is delivered or handed back.
 pub(crate) struct Batch<I>(pub(crate) I);
 
 impl<I: Iterator> Source for Batch<I> {

@@ -50,12 +50,12 @@ pub struct Delivered<E> {
     pub(crate) ending: Option<Cause>,
     /// The fault that stopped it.
     pub(crate) stopped: Option<Fault>,
-    /// The last state of the strategy and its reason, if the strategy tells.
+    /// The last state of the strategy and its reason, if the strategy has them.
     pub(crate) pace: Option<(PaceState, PaceReason)>,
 }
 
 impl<E> Delivered<E> {
-    /// With nothing else that is to be told.
+    /// With nothing else to report.
     pub(crate) fn of(report: Report) -> Self {
         Self {
             report,

@@ -235,7 +235,7 @@ impl<E: Send + 'static> Ledger<E> {
         self.hand_backs.hurry()
     }
 
-    /// Completes the report. `finished` tells whether the input was read to its end.
+    /// Completes the report. `finished` says whether the input was read to its end.
     pub(crate) fn close(
         mut self,
         elapsed: Duration,

@@ -9,7 +9,7 @@ use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 ///
 /// The answer does not say which of them are at fault. The chunk is halved and each half is sent by itself, until the
 /// entries at fault are alone. Halves are not topped up, because an entry at fault would cause more entries to be refused.
-/// They are sent one after the other, so that entries keep their order, including those that were refused because one call
+/// They are sent one after another, so that entries keep their order, including those that were refused because one call
 /// cannot carry both. An entry at fault among n costs two calls for each halving, of which there are log2(n), rounded up.
 ///
 /// When an entry is rejected meanwhile, only entries that must not pass it wait for it: they become a bisection of their
@@ -17,7 +17,7 @@ use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
 pub(crate) struct Bisection<E> {
     /// The chunks that are still to be sent, the last one next.
     open: Vec<Chunk<E>>,
-    /// The position of an entry of the refused call, which tells it from others.
+    /// The position of an entry of the refused call, which distinguishes it from others.
     origin: u64,
 }
 
@@ -120,7 +120,7 @@ impl<E> Bisection<E> {
         self.fault().is_none_or(|fault| !fault.is_ambiguous())
     }
 
-    /// That its next entry was refused tells nothing of it.
+    /// That its next entry was refused says nothing about it.
     pub(super) fn forget_dispute(&mut self) {
         let next = self.open.last_mut().and_then(|chunk| chunk.states.first_mut());
         if let Some(history) = next.and_then(|state| state.history.as_mut()) {

@@ -31,7 +31,7 @@ impl<E> DisputedBisections<E> {
     /// An entry of a call that left at `sent_at` was accepted: those that were refused alone before are sent again. What is not
     /// the service's own answer has its delay as well, so that it is not asked for at every acceptance.
     ///
-    /// If all calls were refused before (`of_all`), and not by the service, that tells nothing of the entries.
+    /// If all calls were refused before (`of_all`), and not by the service, that says nothing about the entries.
     pub(super) fn accepted(
         &mut self,
         sent_at: Instant,

@@ -9,7 +9,7 @@ use crate::options::DeliveryOptions;
 use crate::time_limit::later;
 
 /// The shortest time between two searches. A search looks at all entries that wait, up to 30,000 by default, which takes
-/// about a millisecond; entries that expire one after the other must not cause one search each.
+/// about a millisecond; entries that expire one after another must not cause one search each.
 const SPACING: Duration = Duration::from_millis(50);
 
 /// When to look for entries whose time is used up.

@@ -13,7 +13,7 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 /// Entries that wait, one queue for each partition key.
 ///
 /// Entries of a hot key leave at the pace of that key. From the other queues entries are drawn in proportion to the length
-/// of each queue, the oldest entry of the queue first. So a sorted input does not fill one partition after the other.
+/// of each queue, the oldest entry of the queue first. So a sorted input does not fill one partition after another.
 pub(crate) struct KeyQueues<E> {
     queues: HashMap<u64, KeyQueue<E>>,
     /// The keys of the hot queues. There may be as many queues as entries, and each call looks only at these few.
@@ -202,7 +202,7 @@ impl<E> KeyQueues<E> {
     }
 
     /// Removes entries of hot keys that may leave, while they fit. `admit` is given a key and the cost of its entries, and returns
-    /// how much of that cost may leave, or until when the key waits. `depart` is told what leaves.
+    /// how much of that cost may leave, or until when the key waits. `depart` is called with what leaves.
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
@@ -277,11 +277,11 @@ impl<E> KeyQueues<E> {
         self.first = u64::MAX;
     }
 
-    /// Removes the entries whose time is used up. `has_waited` tells whether an entry has been here for as long as one may be
+    /// Removes the entries whose time is used up. `has_waited` says whether an entry has been here for as long as one may be
     /// tried.
     ///
     /// The entry of a hot key that has been tried longest goes first whenever the key is asked. If its time is used up,
-    /// nothing of the key was accepted meanwhile, and the time of those that waited behind it all the while is used up too.
+    /// no entry of the key was accepted meanwhile, and the time of those that waited behind it all the while is used up too.
     pub(crate) fn take_expired(
         &mut self,
         mut is_expired: impl FnMut(&EntryState<E>) -> bool,

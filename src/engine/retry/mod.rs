@@ -237,7 +237,7 @@ impl<E> Backlog<E> {
         self.key_queues.wake_all();
     }
 
-    /// Removes the entries whose time is used up, except those that are held in lanes. `has_waited` tells whether an entry has
+    /// Removes the entries whose time is used up, except those that are held in lanes. `has_waited` says whether an entry has
     /// waited for as long as one may be tried.
     pub(crate) fn take_expired(
         &mut self,

@@ -91,7 +91,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
         self.fresh.fault()
     }
 
-    /// Why the delivery must not go on, if a handler of its entries has failed.
+    /// Why the delivery must not continue, if a handler of its entries has failed.
     pub(super) fn stop(&self) -> Option<Fault> {
         self.fresh.stop()
     }

@@ -1,6 +1,6 @@
 //! What the service can accept: measured from one congestion signal to the next.
 
-/// No span is taken for shorter than this, in seconds.
+/// No span counts as shorter than this, in seconds.
 const MIN_SPAN: f64 = 1e-3;
 
 /// Accepted entries from which the end of a search measures anything.
@@ -12,11 +12,11 @@ const MAX_DECLINE: f64 = 0.2;
 /// The signal after a long time without one lowers the estimate by half at most.
 const MIN_REMAINDER: f64 = 0.5;
 
-/// Measurements fade to a third in so many seconds. Longer is steadier, shorter follows changes; half or double makes no difference of
+/// Measurements fade to a third in this many seconds. Longer is steadier, shorter follows changes; half or double makes no difference of
 /// 0.5% in any scenario of the bench.
 const MEMORY: f64 = 1.0;
 
-/// A guess counts like a measurement of so many seconds, so that the next one soon outweighs it.
+/// A guess counts like a measurement of this many seconds, so that the next one soon outweighs it.
 const GUESS_SECONDS: f64 = 0.3;
 
 /// Bounds of an estimate in entries a second: the least that can be provisioned, and more than all of AWS accepts.
@@ -69,7 +69,7 @@ impl Estimate {
         self.accepted += accepted;
     }
 
-    /// What was accepted so far tells nothing of the time after it.
+    /// What was accepted so far says nothing about the time after it.
     pub(super) fn forget_span(&mut self) {
         self.signal_at = None;
         self.accepted = 0.0;

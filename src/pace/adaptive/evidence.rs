@@ -62,7 +62,7 @@ pub(super) struct Observation {
     pub(super) all: Trials,
     /// Of all these, the ones that were never rejected before.
     pub(super) fresh: Trials,
-    /// The entries that tell of the capacity: all, or the fresh ones alone.
+    /// The entries that show the capacity: all, or the fresh ones alone.
     pub(super) judged: Trials,
 }
 

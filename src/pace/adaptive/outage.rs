@@ -10,7 +10,7 @@ const MIN_GAP: f64 = 0.016;
 /// The longest gap in seconds, which varies by a quarter: how late it is noticed at most that the service accepts entries again.
 const MAX_GAP: f64 = 1.0;
 
-/// The attempts during an outage: single entries, ever more rarely. It is one of throttles: calls without an answer tell nothing of the
+/// The attempts during an outage: single entries, ever more rarely. It is one of throttles: calls without an answer say nothing about the
 /// capacity, and the engine's circuit breaker tests when they have one again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outage {

@@ -28,7 +28,7 @@ const SPREAD: f64 = 0.5;
 /// Retries over which the calls are compared that carry fresh entries, too.
 const MAX_MIXED: f64 = 150.0;
 
-/// Rejections that fall on the few retries of a call with a smaller probability than this are no chance. It is that of neighbours, as a
+/// Rejections that fall on the few retries of a call with a smaller probability than this are not by chance. It is that of neighbours, as a
 /// service may process the entries of a call in their order.
 const MAX_PROBABILITY: f64 = 0.05;
 
@@ -47,7 +47,7 @@ const LOWER: f64 = 0.75;
 const MAX_RAISE: f64 = 2.0;
 
 /// The longest time until an entry asks again for its turn, in seconds; the shortest is half of it. When for so
-/// long no entry had to wait, the retries have no pace of their own any more.
+/// long no entry had to wait, the retries no longer have a pace of their own.
 const MAX_TURN_WAIT: f64 = 1.0;
 
 /// The golden ratio, without its whole part.

@@ -9,7 +9,7 @@ const MAX_WAIT: Duration = Duration::from_hours(1);
 pub(super) const ASK_AGAIN: f64 = 0.02;
 
 /// Unused tokens are kept for so long, in seconds. Longer than the timers of any system are late (15.6 ms), so that no timer costs
-/// pace; short, so that a client that stood still does not make up for it in one burst.
+/// pace; short, so that a client that was idle does not make up for it in one burst.
 pub(super) const BURST: f64 = 0.02;
 
 /// Turns moments into seconds since the first one.

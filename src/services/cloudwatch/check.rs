@@ -106,8 +106,8 @@ fn check_dimension(dimension: &Dimension) -> Checked {
     Ok(())
 }
 
-/// A metric has one value, or several with their counts, or statistics. CloudWatch takes values beside statistics, as recorded by the tests
-/// of LocalStack that were validated against AWS; to a value beside either it answers "mutually exclusive".
+/// A metric has one value, or several with their counts, or statistics. CloudWatch accepts values together with statistics, as recorded by the tests
+/// of LocalStack that were validated against AWS; to a value together with either it answers "mutually exclusive".
 fn check_values(metric: &MetricDatum) -> Checked {
     let (values, counts) = (metric.values(), metric.counts());
     let has_several = metric.statistic_values().is_some() || !values.is_empty();

@@ -11,7 +11,7 @@ use super::expression::{Token, tokens};
 /// The attributes that an update sets to a value, or removes (`None`).
 ///
 /// Recognized is exactly `SET name = :value, … REMOVE name, …`, with names or their placeholders. Everything else may depend on what
-/// stands in the table: functions, sums, paths into a document, `ADD`, `DELETE`, and what cannot be read.
+/// is in the table: functions, sums, paths into a document, `ADD`, `DELETE`, and what cannot be read.
 #[derive(Debug, PartialEq)]
 pub(super) struct Assignments<'a>(Vec<(&'a str, Option<&'a AttributeValue>)>);
 

@@ -17,7 +17,7 @@ const TOKEN_IS_VALID: Duration = Duration::from_mins(9);
 
 /// What became of a call that writes one item, or several in a transaction.
 pub(super) enum Reply {
-    /// Applied, with the units that it consumed if the answer tells.
+    /// Applied, with the units that it consumed if the answer has them.
     Applied(Option<f64>),
     /// Not applied, because these conditions do not hold.
     ConditionFailed(Vec<FailedCondition>),
@@ -31,12 +31,12 @@ pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
     matches!(status, Some(400..=499))
 }
 
-/// Whether an earlier attempt may have been applied, the token of its requests, and what stood there when a condition did not
+/// Whether an earlier attempt may have been applied, the token of its requests, and the existing item when a condition did not
 /// hold. The clones of an entry share it: a clone is the same write, and not another one.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     state: Mutex<State>,
-    /// What recognizes the entry also in other deliveries, if it is of a spool.
+    /// What recognizes the entry even in other deliveries, if it is of a spool.
     identity: Option<Identity>,
 }
 
@@ -61,7 +61,7 @@ impl Attempt {
     }
 }
 
-/// An action whose condition does not hold, and the item that stands there.
+/// An action whose condition does not hold, and the existing item.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FailedCondition {
@@ -155,7 +155,7 @@ impl Attempts {
         }
     }
 
-    /// The next delivery of the entry is told of the doubt.
+    /// The next delivery of the entry learns about the doubt.
     fn note(&self, state: &State) {
         if let Some(identity) = &self.identity {
             identity.set_doubt(state.doubt);
@@ -204,7 +204,7 @@ mod tests {
         let attempts = Attempts::default();
         assert!(!answered(&attempts, &throttled()));
         assert!(!answered(&attempts, &lost()));
-        // What is known of a later attempt does not tell what became of the lost one.
+        // What is known of a later attempt does not say what became of the lost one.
         assert!(answered(&attempts, &throttled()));
         assert!(answered(
             &attempts,

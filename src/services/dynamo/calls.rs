@@ -183,7 +183,7 @@ impl Calls {
     }
 }
 
-/// Units that a call consumed in all its tables; `None` if the answer does not tell.
+/// Units that a call consumed in all its tables; `None` if the answer does not say.
 pub(super) fn consumed(capacity: &[ConsumedCapacity]) -> Option<f64> {
     capacity
         .iter()

@@ -57,7 +57,7 @@ impl ActionVerdict {
     }
 }
 
-/// The transaction was cancelled for these reasons: nothing of it was applied.
+/// The transaction was cancelled for these reasons: none of it was applied.
 fn of_reasons(reasons: &[CancellationReason]) -> Reply {
     let of_actions = || {
         reasons

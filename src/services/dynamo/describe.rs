@@ -1,4 +1,4 @@
-//! Asks for the key of a table, and what it tells of its throughput.
+//! Asks for the key of a table, and its throughput.
 
 use tracing::{debug, warn};
 
@@ -15,7 +15,7 @@ use crate::events::LOOKUP;
 pub(super) struct Description {
     pub(super) key: KeySchema,
     pub(super) index_keys: IndexKeys,
-    /// Write units a second, as far as the service told.
+    /// Write units a second, as far as the service reported them.
     pub(super) throughput: Option<f64>,
 }
 

@@ -56,7 +56,7 @@ fn bytes(blobs: &[aws_sdk_dynamodb::primitives::Blob]) -> impl Iterator<Item = &
     blobs.iter().map(AsRef::as_ref)
 }
 
-/// Sets with a member that is no number are refused before they are sent, so they are never equal.
+/// Sets with a member that is not a number are refused before they are sent, so they are never equal.
 fn same_numbers(one: &[String], other: &[String]) -> bool {
     let members = |set: &[String]| {
         set.iter()

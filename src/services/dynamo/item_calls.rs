@@ -76,7 +76,7 @@ macro_rules! send {
 }
 
 impl Calls {
-    /// Puts an item. With `returns_old`, the answer to a failed condition has the item that stands there.
+    /// Puts an item. With `returns_old`, the answer to a failed condition has the existing item.
     pub(super) async fn put_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
         let call = self.client.put_item().set_item(write.attributes().cloned());
         send!(self, "PutItem", call, table, write, returns_old, metered)
@@ -97,7 +97,7 @@ impl Calls {
 
     /// Makes all of the actions or none. Requests with the same token are applied once.
     ///
-    /// It always asks for the consumed capacity: requests with one token must not differ. Those of a spool's entry are made anew by each
+    /// It always asks for the consumed capacity: requests with one token must not differ. Those of a spool's entry are built again by each
     /// delivery.
     pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>, token: &str, is_spooled: bool) -> Reply {
         let span = request_span!(
@@ -147,7 +147,7 @@ fn reply<E: Conditional>(result: Result<Option<ConsumedCapacity>, SdkError<E, Ht
     }
 }
 
-/// Whether the service says that the condition does not hold, and the item that stands there.
+/// Whether the service says that the condition does not hold, and the existing item.
 fn failed_condition<E: Conditional>(error: &SdkError<E, HttpResponse>) -> Option<FailedCondition> {
     let failed = error.as_service_error()?.failed_condition()?;
     is_refusal(error).then(|| FailedCondition::new(0, failed.item().cloned()))

@@ -31,10 +31,10 @@ use super::expression::placeholders;
 /// # What it remembers
 /// An attempt whose answer is lost may have been applied or not. The entry remembers that, and what recognizes the attempt, so that
 /// it is not applied twice, and never reported as failed because of itself. If it is handed back
-/// [in doubt](crate::Undelivered::may_have_been_delivered), deliver the same entry again, rather than one that is made anew.
+/// [in doubt](crate::Undelivered::may_have_been_delivered), deliver the same entry again, rather than one that is built again.
 ///
 /// A clone shares this: as long as the write is in doubt, delivering a clone repeats it. Once the service has decided on the write,
-/// delivering the entry or a clone again is a new write; so three clones in one delivery are three writes, one after the other. Two
+/// delivering the entry or a clone again is a new write; so three clones in one delivery are three writes, one after another. Two
 /// deliveries at the same time must not have clones of one entry.
 #[derive(Clone)]
 pub struct ItemWrite {
@@ -73,7 +73,7 @@ pub(super) enum Operation {
 }
 
 impl ItemWrite {
-    /// Puts the item. It replaces the one that stands there.
+    /// Puts the item. It replaces the existing one.
     pub fn put(item: Attributes) -> Self {
         let put = PutRequest::builder().set_item(Some(item)).build().ok();
         Self::of(WriteRequest::builder().set_put_request(put).build())
@@ -160,7 +160,7 @@ impl ItemWrite {
         self
     }
 
-    /// Asks for the item that stands there when the condition does not hold: [`take_old_item`](Self::take_old_item).
+    /// Asks for the existing item when the condition does not hold: [`take_old_item`](Self::take_old_item).
     #[must_use]
     pub fn return_old_item(mut self) -> Self {
         self.returns_old_item = true;
@@ -188,14 +188,14 @@ impl ItemWrite {
         item.or_else(|| self.request.delete_request().map(DeleteRequest::key))
     }
 
-    /// Takes the item that stands there, if the condition did not hold in the last attempt and the entry
+    /// Takes the existing item, if the condition did not hold in the last attempt and the entry
     /// [asks for it](Self::return_old_item). An entry whose condition failed after a lost answer, and which is handed back for that
     /// reason, always has it.
     pub fn take_old_item(&self) -> Option<Attributes> {
         self.attempts.take_failed().into_iter().find_map(|failed| failed.item)
     }
 
-    /// Whether it replaces whatever stands there.
+    /// Whether it replaces whatever is there.
     pub(super) fn is_whole(&self) -> bool {
         self.update.is_none() && self.condition.is_none()
     }
@@ -280,7 +280,7 @@ impl ItemWrite {
     }
 }
 
-/// Whether the answer to a failed condition has the item that stands there.
+/// Whether the answer to a failed condition has the existing item.
 pub(super) fn old_item(is_wanted: bool) -> Option<ReturnValuesOnConditionCheckFailure> {
     is_wanted.then_some(ReturnValuesOnConditionCheckFailure::AllOld)
 }

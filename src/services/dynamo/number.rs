@@ -7,7 +7,7 @@ use crate::invalid::InvalidEntry;
 /// Significant digits of a number. DynamoDB refuses more.
 const MAX_DIGITS: u32 = 38;
 
-/// Any number of so many digits fits in 64 bits.
+/// Any number of this many digits fits in 64 bits.
 const PLAIN_DIGITS: usize = 19;
 
 /// The powers of ten that the first digit of a number may stand for: magnitudes go from 1E-130 to
@@ -152,7 +152,7 @@ impl Number {
     }
 }
 
-/// Whether two spellings are one number. A text that is no number equals only itself.
+/// Whether two spellings are one number. A text that is not a number equals only itself.
 pub(super) fn same_number(one: &str, other: &str) -> bool {
     one == other || matches!((Number::parse(one), Number::parse(other)), (Ok(one), Ok(other)) if one == other)
 }

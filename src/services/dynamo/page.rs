@@ -50,7 +50,7 @@ pub(crate) struct Page {
     pub(crate) scanned: u64,
     /// The key that the next page begins after; `None` if the segment has ended.
     pub(crate) last: Option<Attributes>,
-    /// Read units that were consumed, if the service tells.
+    /// Read units that were consumed, if the service reports them.
     pub(crate) units: Option<f64>,
 }
 

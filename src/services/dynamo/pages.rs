@@ -26,7 +26,7 @@ pub(crate) struct Pages {
     description: Lookup<TableFigures>,
 }
 
-/// What the service tells of the table. Those of its items are up to six hours old.
+/// What the service reports about the table. Those of its items are up to six hours old.
 #[derive(Debug, Clone, Copy)]
 struct TableFigures {
     /// Read units a second.

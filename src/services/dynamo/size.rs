@@ -47,7 +47,7 @@ fn number_size(number: &str) -> usize {
     Number::parse(number).map_or(number::MAX_SIZE, Number::size)
 }
 
-/// Bytes that an allocator keeps beside each allocation, and the multiple that both together take, as glibc does with 64 bits.
+/// Bytes that an allocator keeps for each allocation, and the multiple that both together take, as glibc does with 64 bits.
 const HEADER: usize = size_of::<usize>();
 const STEP: usize = 2 * size_of::<usize>();
 
@@ -89,7 +89,7 @@ fn value_memory(value: &AttributeValue) -> usize {
     }
 }
 
-/// What an allocation of so many bytes takes. None is made for 0.
+/// What an allocation of this many bytes takes. None is made for 0.
 fn allocated(bytes: usize) -> usize {
     match bytes {
         0 => 0,

@@ -148,7 +148,7 @@ impl DynamoTable {
         answer
     }
 
-    /// Something contradicts what the table has told.
+    /// Something contradicts what the table has reported.
     fn seems_changed(&self) {
         self.description.seems_outdated();
     }

@@ -61,7 +61,7 @@ fn reason(reported: &types::ThrottlingReason) -> Option<ThrottlingReason> {
     })
 }
 
-/// The part of an ARN after the account id; `None` if it is no ARN, because the text may then be anything.
+/// The part of an ARN after the account id; `None` if it is not an ARN, because the text may then be anything.
 fn without_account(arn: &str) -> Option<&str> {
     arn.strip_prefix("arn:")?.splitn(5, ':').nth(4)
 }

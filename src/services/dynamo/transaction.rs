@@ -28,7 +28,7 @@ pub(super) const TRANSACTION: usize = 2;
 /// The actions are those of the SDK. No two of them may be on the same item.
 ///
 /// It remembers its attempts as [`ItemWrite`](super::ItemWrite#what-it-remembers) does, together with its clones. If it is handed back in
-/// doubt, deliver the same transaction again, rather than one that is made anew.
+/// doubt, deliver the same transaction again, rather than one that is built again.
 #[derive(Clone)]
 pub struct Transaction {
     actions: Arc<[TransactWriteItem]>,
@@ -49,7 +49,7 @@ impl Transaction {
         &self.actions
     }
 
-    /// Takes the actions whose conditions did not hold in the last attempt. Each has the item that stands there, if the
+    /// Takes the actions whose conditions did not hold in the last attempt. Each has the existing item, if the
     /// action asks for it by its `return_values_on_condition_check_failure`.
     pub fn take_failed_conditions(&self) -> Vec<FailedCondition> {
         self.attempts.take_failed()

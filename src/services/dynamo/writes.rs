@@ -17,7 +17,7 @@ use crate::invalid::InvalidEntry;
 /// A DynamoDB table to write single items to, with conditions and updates, which `BatchWriteItem` does not know.
 ///
 /// Each entry is one call: `PutItem`, `UpdateItem`, `DeleteItem`, or a `TransactWriteItems` with one action. Everything else that
-/// applies to a [`DynamoTable`] applies here: the order of writes to one key, how the key is determined, the client. Make it of such a
+/// applies to a [`DynamoTable`] applies here: the order of writes to one key, how the key is determined, the client. Create it from such a
 /// table, with its key and its limits:
 ///
 /// ```
@@ -33,14 +33,14 @@ use crate::invalid::InvalidEntry;
 /// | write | a later success | a later failed condition |
 /// |---|---|---|
 /// | put or deletion without a condition | delivered | |
-/// | update that only sets attributes to values or removes them | delivered | delivered if the attributes stand there as they were sent, otherwise undecided |
-/// | put with a condition | delivered | delivered if the item stands there as it was sent, otherwise undecided |
+/// | update that only sets attributes to values or removes them | delivered | delivered if the attributes are there as they were sent, otherwise undecided |
+/// | put with a condition | delivered | delivered if the item is there as it was sent, otherwise undecided |
 /// | deletion with a condition | delivered | undecided |
 /// | any other update, and [`with_token`](ItemWrite::with_token) | delivered, and applied once | condition failed |
 ///
 /// An undecided write is handed back as [refused](crate::Cause::Refused) and
 /// [in doubt](crate::Undelivered::may_have_been_delivered): it was applied, and another writer has changed the item since, or it was not.
-/// An item or attributes that stand there as they were sent count as written, whichever writer wrote them; where that matters, let the item
+/// An item or attributes that are there as they were sent count as written, whichever writer wrote them; where that matters, let the item
 /// have something of its own, or use [`with_token`](ItemWrite::with_token). A token is recognized for 10 minutes: if the first lost answer
 /// lies further back, the write is handed back in doubt, and not sent.
 #[derive(Clone)]
@@ -93,7 +93,7 @@ impl DynamoWrites {
     }
 }
 
-/// The condition does not hold, and an earlier attempt may be the reason: what stands there decides.
+/// The condition does not hold, and an earlier attempt may be the reason: the existing item decides.
 fn after_a_doubt(write: &ItemWrite, failed: Vec<FailedCondition>) -> Answer {
     let item = failed.first().and_then(|failed| failed.item.as_ref());
     if item.is_some_and(|item| write.stands_in(item)) {
@@ -157,7 +157,7 @@ impl BatchTarget for DynamoWrites {
         self.0.partition_key(&write.request)
     }
 
-    /// Only whole writes overwrite one another completely, whatever stands there.
+    /// Only whole writes overwrite one another completely, whatever is there.
     fn supersedes(&self, newer: &ItemWrite, older: &ItemWrite) -> bool {
         newer.is_whole() && older.is_whole() && self.0.supersedes(&newer.request, &older.request)
     }

@@ -92,7 +92,7 @@ impl<'a> Aggregate<'a> {
         field_len(body) + new_key + hash_key.map_or(0, |(_, new)| new)
     }
 
-    /// The bytes of the data of the Kinesis record. Its partition key counts besides.
+    /// The bytes of the data of the Kinesis record. Its partition key counts in addition.
     pub(super) fn data_len(&self) -> usize {
         MAGIC.len() + self.bytes + DIGEST
     }
@@ -167,7 +167,7 @@ fn body_len(key: usize, hash_key: Option<usize>, record: &PutRecordsRequestEntry
     key + hash_key.unwrap_or(0) + field_len(record.data().as_ref().len())
 }
 
-/// The bytes of a field with so many bytes. Tags of fields below 16 take one.
+/// The bytes of a field with this many bytes. Tags of fields below 16 take one.
 fn field_len(bytes: usize) -> usize {
     1 + number_len(bytes) + bytes
 }

@@ -11,7 +11,7 @@ use super::record::hash_key;
 use super::shards::Shards;
 use crate::contract::{Fault, Rejection, Verdict};
 
-/// Bytes of the data of an aggregate, beyond which another one begins. Kinesis charges for each 25 KB of a record that were begun.
+/// Bytes of the data of an aggregate, beyond which another one begins. Kinesis charges for each started 25 KB of a record.
 /// A smaller aggregate is also more likely to find capacity left in a shard, which has 1 MiB for a second.
 pub(super) const AGGREGATE_BYTES: usize = 25_000;
 

@@ -8,7 +8,7 @@ use crate::invalid::InvalidEntry;
 /// Characters of a partition key. From the API reference of `PutRecords`.
 const MAX_KEY_LENGTH: usize = 256;
 
-/// Checks a record of at most so many bytes, and returns how many it has.
+/// Checks a record of at most this many bytes, and returns how many it has.
 pub(super) fn check(record: &PutRecordsRequestEntry, limit: usize) -> Result<usize, InvalidEntry> {
     let key = record.partition_key();
     if key.is_some_and(str::is_empty) {

@@ -143,7 +143,7 @@ impl ShardMap {
         if renewed_at.is_some_and(|at| now < at + INTERVAL) {
             return None;
         }
-        // Also if this one is dropped while it waits.
+        // Even if this one is dropped while it waits.
         *renewed_at = Some(now);
         let listed = within(TIMEOUT, pin!(list())).await;
         // What has waited for this list does not wait for another one.

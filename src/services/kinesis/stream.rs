@@ -35,7 +35,7 @@ pub const MAX_RECORDS: usize = 500;
 pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
 
 /// Bytes of a record, its partition key included: 10 MiB. From the API reference of `PutRecords`. A stream may have a lower
-/// limit, by default 1 MiB, and then refuses a call with a larger record; it tells that limit.
+/// limit, by default 1 MiB, and then refuses a call with a larger record; it reports that limit.
 pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
 
 /// User records in a call, if they are aggregated.
@@ -62,12 +62,12 @@ const NO_KEYS: &str = "the stream ignores partition keys";
 const UPDATE: &str = "its RecordDistributionStrategy is AUTO: change it to USER_PARTITION_KEY, or deliver without `ordered` \
                       and `aggregated`";
 
-/// What the stream tells of itself.
+/// The attributes of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Summary {
     /// Whether it distributes the records itself.
     spreads: bool,
-    /// Bytes of a record, its partition key included, if it tells them: "The record size limit applies to the total size of the partition
+    /// Bytes of a record, its partition key included, if it reports them: "The record size limit applies to the total size of the partition
     /// key and data blob", from the API reference of `PutRecords`.
     record_bytes: Option<usize>,
 }
@@ -80,7 +80,7 @@ struct Summary {
 /// shard.
 ///
 /// A stream on demand may distribute the records itself (`RecordDistributionStrategy` is `AUTO`), whatever keys they have.
-/// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. It also tells the largest record that the stream
+/// One `DescribeStreamSummary` call finds that out, and the stream is paced as a whole. It also returns the largest record that the stream
 /// takes, its partition key included. If that call is not permitted or fails, partition keys count as in other streams, and a call with a record that is too large
 /// is refused and sent again in halves.
 ///
@@ -173,7 +173,7 @@ impl KinesisStream {
     }
 
     /// Other limits, for a stream with a lower maximum record size and for endpoints with other ones. They are those of Kinesis
-    /// records, also if these are [aggregated](Self::aggregated).
+    /// records, even if these are [aggregated](Self::aggregated).
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

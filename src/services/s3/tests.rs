@@ -94,7 +94,7 @@ async fn an_answer_that_is_not_from_s3_deletes_nothing() {
     }
 }
 
-/// The connection ends where the body does, so that only its end tells that it is whole.
+/// The connection ends where the body does, so that only its end shows that it is complete.
 #[tokio::test]
 async fn an_answer_that_is_cut_off_deletes_nothing() {
     for body in [

@@ -104,7 +104,7 @@ async fn a_fifo_topic_is_asked_once_whether_it_derives_the_ids() {
     }
 }
 
-/// SNS says of the body and the attributes alone that they count.
+/// According to SNS, only the body and the attributes count.
 #[test]
 fn a_subject_makes_no_message_too_large_and_has_its_own_limits() {
     let largest = || message(&"x".repeat(MAX_BATCH_BYTES));

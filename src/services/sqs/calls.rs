@@ -170,7 +170,7 @@ impl Calls {
     }
 }
 
-/// The same timeouts for a call that the service answers only after up to `wait` when it has nothing to tell.
+/// The same timeouts for a call that the service answers only after up to `wait` when it has nothing to return.
 fn longer(timeouts: &TimeoutConfig, wait: Duration) -> TimeoutConfig {
     let mut longer = timeouts.to_builder();
     if let Some(timeout) = timeouts.read_timeout() {

@@ -187,7 +187,7 @@ pub const ENCODING_ATTRIBUTE: &str = "Content-Transfer-Encoding";
 pub const ENCODING: &str = "base64";
 
 /// The message in a form that SQS accepts. A message that needs no encoding stays as it is. So does a message that already has
-/// the attribute: its reader could not tell whether the sender or this crate encoded it.
+/// the attribute: its reader could not know whether the sender or this crate encoded it.
 pub(super) fn encoded(message: &SendMessageBatchRequestEntry) -> Cow<'_, SendMessageBatchRequestEntry> {
     let attributes = message.message_attributes();
     let is_taken = attributes.is_some_and(|attributes| attributes.contains_key(ENCODING_ATTRIBUTE));

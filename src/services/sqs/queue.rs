@@ -74,9 +74,9 @@ impl SqsQueue {
         }
     }
 
-    /// Whether the FIFO queue derives deduplication ids from the bodies, so that it need not be asked.
+    /// Whether the FIFO queue derives deduplication ids from the bodies, so that it is not asked.
     ///
-    /// If it does not, a message without an id gets one and keeps it, also when it is handed back. A message that the delivery
+    /// If it does not, a message without an id gets one and keeps it, even when it is handed back. A message that the delivery
     /// or the caller sends again within the five minutes for which SQS remembers an id is therefore in the queue once.
     /// `GetQueueAttributes` asks the queue, for all clones and before the first message, until it answers; what that takes
     /// counts against [`give_up_after`](crate::DeliveryOptions::give_up_after). If the call is not permitted, messages are sent

@@ -13,7 +13,7 @@ const MEMBER: &str = "\"maxReceiveCount\"";
 /// How often a message of the queue is received before it becomes a dead letter; `None` if it never does.
 ///
 /// # Errors
-/// Why the queue does not tell.
+/// Why the queue does not say.
 pub(crate) async fn max_receive_count(client: Client, queue_url: &str) -> Result<Option<u32>, Answer> {
     let names = vec![QueueAttributeName::RedrivePolicy];
     let output = Calls::new(client)

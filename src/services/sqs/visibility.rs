@@ -57,7 +57,7 @@ impl fmt::Debug for VisibilityChange {
 /// An SQS queue to change the visibility timeouts of received messages in.
 ///
 /// Changes of one receipt handle arrive in the order of the input. If SQS refuses a handle, only that change is handed back;
-/// the others are applied. A timeout begins when SQS receives the call, also for a change that was sent again.
+/// the others are applied. A timeout begins when SQS receives the call, even for a change that was sent again.
 ///
 /// Retries, credentials and timeouts of calls are as with [`SqsQueue`](super::SqsQueue).
 #[derive(Clone)]

@@ -155,12 +155,12 @@ impl HeldMessages {
 
     // The task.
 
-    /// Messages become dead letters after so many receives; `None` if they never do.
+    /// Messages become dead letters after this many receives; `None` if they never do.
     pub(super) fn limit_receives(&self, max_receives: Option<u32>) {
         self.change(|state| state.limit_receives(max_receives));
     }
 
-    /// The queue was asked how often a message is received, and may have told it.
+    /// The queue was asked how often a message is received, and may have answered.
     pub(super) fn prepare(&self) {
         self.change(|state| state.is_prepared = true);
     }

@@ -46,7 +46,7 @@ pub(super) struct HeldMessage {
     pub(super) released_for: Duration,
     /// Whether it may be visible to others.
     pub(super) has_expired: bool,
-    /// Whether a renewal is underway.
+    /// Whether a renewal is in progress.
     is_being_renewed: bool,
     received_at: Moment,
     /// It is hidden for a time from then on.
@@ -116,7 +116,7 @@ impl HeldMessage {
         self.released_for = delay.min(self.left(Instant::now()));
     }
 
-    /// Whether it is still hidden although it is not renewed any more.
+    /// Whether it is still hidden although it is no longer renewed.
     pub(super) fn is_hidden(&self, now: Instant) -> bool {
         self.hidden_at.age_at(now) < self.hidden_for
     }
@@ -189,7 +189,7 @@ mod tests {
         let mut held = HeldMessage::new(Message::builder().build(), "handle".into(), None, VISIBILITY);
         let now = Instant::now();
         assert!(held.is_hidden(now));
-        // The clock of the process has stood still.
+        // The clock of the process has stopped.
         held.hidden_at.time -= VISIBILITY;
         assert!(!held.is_hidden(now));
         assert_eq!(held.renewal(now, VISIBILITY), None);

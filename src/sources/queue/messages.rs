@@ -189,7 +189,7 @@ impl ReceivedMessages {
             self.held.receives_no_more();
         }
         if answered.received > 0 {
-            // Also if the queue has seemed empty to another call.
+            // Even if the queue has seemed empty to another call.
             self.is_empty = false;
             self.wanted_calls = self.options.concurrency.min(self.wanted_calls * 2);
             return;
@@ -202,7 +202,7 @@ impl ReceivedMessages {
             self.held.fail("ReceiveMessage", Cause::Stopped(fault));
         }
         let Some(idle) = self.bounds.idle else { return };
-        // Nothing was underway while the call has waited.
+        // Nothing was in progress while the call waited.
         let is_quiet = load.underway == 0 && load.active_at <= left_at;
         if is_quiet && load.active_at.elapsed() >= idle || self.is_stuck(&load, EMPTY) {
             self.is_empty = true;
@@ -349,7 +349,7 @@ struct ReceiveCall {
 /// What became of a call.
 struct CallCourse {
     received: AtomicUsize,
-    /// When it was made. It may have waited for its turn, and tells of the queue from then on.
+    /// When it was made. It may have waited for its turn, and shows the state of the queue from then on.
     left_at: Mutex<Option<Instant>>,
 }
 

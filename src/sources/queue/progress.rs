@@ -29,7 +29,7 @@ pub struct ReceiveFigures {
 /// [`give_up_after`](crate::DeliveryOptions::give_up_after), accepted messages cannot be deleted, or the queue returns a message each time
 /// that it has deleted it, so that there was no end.
 ///
-/// Messages that were not settled become visible again. `Debug` and `Display` show nothing of a message.
+/// Messages that were not settled become visible again. `Debug` and `Display` show no part of a message.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReceiveError {

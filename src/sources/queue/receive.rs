@@ -50,23 +50,23 @@ const WINDOW: usize = 1_000;
 /// # What it promises
 /// - **No message is lost.** A message is deleted only after its ticket was [settled](super::Ticket::settle). Whatever ends before
 ///   that, a task, the process, a connection, leaves it in the queue.
-/// - **A message is kept hidden** from its receipt to its deletion, also while it waits in memory and while its deletion is throttled:
+/// - **A message is kept hidden** from its receipt to its deletion, even while it waits in memory and while its deletion is throttled:
 ///   its visibility timeout is renewed at half of its time, in calls of ten. SQS hides a message for twelve hours at most. Then
 ///   it is visible again, its ticket is no longer [current](super::Ticket::is_current), and settling it may come too late: it is counted
 ///   as expired, and others may have received it as well.
 /// - **Messages come at least once.** After a kill those come again whose deletion was not accepted, at most the [window](Self::window),
 ///   as soon as their [visibility timeout](Self::visibility_timeout) is over.
-/// - **A receive is used up only by a hand-over**, as far as SQS allows it. A queue whose redrive policy has a `maxReceiveCount` moves a
-///   message to its dead letters that was received as often, also if no handler has seen it. So few messages are received in advance:
+/// - **A receive is used up only when a message reaches a handler**, as far as SQS allows it. A queue whose redrive policy has a `maxReceiveCount` moves a
+///   message to its dead letters when it was received that often, even if no handler has seen it. So few messages are received in advance:
 ///   those that are settled in two seconds at the present rate. While messages have used up more than half of their receives, and always if
-///   `maxReceiveCount` is 1, as many as are asked for. The queue is asked for the policy with `GetQueueAttributes` at the start and once an
+///   `maxReceiveCount` is 1, only as many are received as are asked for. The queue is asked for the policy with `GetQueueAttributes` at the start and once an
 ///   hour; without the permission it counts as one that has none, except that a FIFO group waits for a message that has become a dead letter.
 ///   A kill, and a stop in the middle of a call, uses up a receive of each message in flight.
 /// - **A released message is visible at once**, or after [a delay](super::Ticket::release_after). When the stream is dropped, the messages that it has received and not handed out are
 ///   released, and those of calls in flight as soon as they arrive.
 /// - **The order of a FIFO group is kept.** A message is handed out when the one before it in its group was settled. When that is
-///   released, the later ones wait, hidden, until it comes again; if it was its last receive, they go on; and if another receiver has
-///   got it, they are released one visibility timeout after it became visible. Therefore a group has one message underway at a
+///   released, the later ones wait, hidden, until it comes again; if it was its last receive, they continue; and if another receiver has
+///   got it, they are released one visibility timeout after it became visible. Therefore a group has one message in progress at a
 ///   time: many groups are as fast as a standard queue, and a single group as fast as the round trip of its consumer.
 ///
 /// # Default
@@ -120,7 +120,7 @@ impl Receive {
     }
 
     /// The system attributes to receive. Always among them are `MessageGroupId`, on which the order of a FIFO queue depends, and
-    /// `ApproximateReceiveCount`, which tells of the last receive.
+    /// `ApproximateReceiveCount`, which includes the last receive.
     #[must_use]
     pub fn system_attributes(mut self, names: impl IntoIterator<Item = MessageSystemAttributeName>) -> Self {
         let needed = [
@@ -188,15 +188,15 @@ impl Receive {
         self
     }
 
-    /// Ends when the queue was empty for this long while no message was underway: nothing was received, and everything received
+    /// Ends when the queue was empty for this long while no message was in progress: nothing was received, and everything received
     /// before was deleted, released or set aside. Default: never.
     ///
-    /// Messages that other consumers have in flight are not waited for, nor those that a killed process had. Those of a call whose
-    /// answer was lost are, and those that were released with a delay.
+    /// It does not wait for messages that other consumers have in flight, or that a killed process had. It waits for those of a call
+    /// whose answer was lost, and for those that were released with a delay.
     ///
-    /// A message that is handed out is waited for as long as anything changes, and for
-    /// [`give_up_after`](DeliveryOptions::give_up_after) of the [options](Self::options), 15 minutes, after that; its ticket stays good. So a
-    /// delivery ends that keeps what it has not delivered. After 5 minutes there is a [warning](crate::events::UNSETTLED).
+    /// It waits for a message that is handed out as long as anything changes, and for
+    /// [`give_up_after`](DeliveryOptions::give_up_after) of the [options](Self::options), 15 minutes, after that; the ticket stays valid. So a
+    /// delivery that keeps what it has not delivered comes to an end. After 5 minutes there is a [warning](crate::events::UNSETTLED).
     #[must_use]
     pub fn until_empty_for(mut self, time: Duration) -> Self {
         self.bounds.idle = Some(time);

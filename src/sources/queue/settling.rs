@@ -86,7 +86,7 @@ pub(super) async fn settle(
     held.ended.cancel();
 }
 
-/// Asks how often a message of the queue is received before it becomes a dead letter, again and again: that may be changed while messages are
+/// Asks how often a message of the queue is received before it becomes a dead letter, repeatedly: that may be changed while messages are
 /// received.
 async fn look_for_policy(held: &HeldMessages, client: Client, queue_url: &str) {
     loop {

@@ -89,7 +89,7 @@ impl Ticket {
     }
 
     /// Whether the message is still hidden from other consumers. If not, it may have been received again, and its deletion may come
-    /// too late: rather drop it. It tells so also after this process was frozen or its machine has slept.
+    /// too late: rather drop it. It is also correct after this process was frozen or its machine has slept.
     pub fn is_current(&self) -> bool {
         self.held.is_current(self.number)
     }
@@ -107,7 +107,7 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), also when the stream was given away or dropped.
+/// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), even when the stream was given away or dropped.
 #[derive(Clone)]
 pub struct ReceiveProgress {
     held: Arc<HeldMessages>,
@@ -124,7 +124,7 @@ impl ReceiveProgress {
     }
 
     /// Waits until the stream has ended or was dropped, all its tickets as well, and the queue knows: accepted messages are deleted,
-    /// the others are visible again, and no receive is underway.
+    /// the others are visible again, and no receive is in progress.
     ///
     /// A receive that waits for messages takes up to its [wait](super::Receive::wait), 20 s.
     pub async fn finished(&self) -> ReceiveFigures {

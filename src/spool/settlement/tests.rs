@@ -94,7 +94,7 @@ fn entries_that_are_missing_hold_the_mark_neither_before_nor_after_they_were_rea
     settlement.settle(0..1);
     assert_eq!(settlement.until(), 5);
     assert!(settlement.is_settled(1) && !settlement.is_settled(5));
-    // The next delivery begins there, and finds no entry any more.
+    // The next delivery begins there, and finds no entry.
     settlement.refuse(refusal(5));
     settlement.read(5..10, std::iter::once(5..10));
     assert_eq!(settlement.until(), 10);

@@ -15,7 +15,7 @@ use crate::spool::error::SpoolError;
 /// The file of the entries.
 pub(super) const FILE: &str = "spool.sqlite3";
 
-/// Tells the file from other files of SQLite: `spol`.
+/// Distinguishes the file from other files of SQLite: `spol`.
 const APPLICATION: i32 = 0x7370_6f6c;
 
 /// The version of the tables.
@@ -84,7 +84,7 @@ impl Totals {
     }
 }
 
-/// By what the entries of the file are told from those of others, and where they go.
+/// By what the entries of the file are distinguished from those of others, and where they go.
 #[derive(Debug, Clone)]
 pub(super) struct Spool {
     pub(super) id: u128,
@@ -99,7 +99,7 @@ pub(super) fn open(folder: &Path, flags: OpenFlags) -> rusqlite::Result<Connecti
     Ok(connection)
 }
 
-/// Whether the file of a folder is empty beside a log with changes. SQLite takes an empty file for a new one, and removes its log.
+/// Whether the file of a folder is empty next to a log with changes. SQLite treats an empty file as a new one, and removes its log.
 pub(super) fn is_emptied(folder: &Path) -> bool {
     let Ok(file) = fs::canonicalize(folder.join(FILE)) else {
         return false;
@@ -118,7 +118,7 @@ pub(super) fn open_unchanging(folder: &Path, flags: OpenFlags) -> rusqlite::Resu
     Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// The log of changes that are not in the file yet. The file may be elsewhere by a symbolic link, and the log is beside it.
+/// The log of changes that are not in the file yet. The file may be elsewhere by a symbolic link, and the log is next to it.
 pub(super) fn log(folder: &Path, connection: &Connection) -> PathBuf {
     beside(folder, connection, "-wal")
 }
@@ -222,7 +222,7 @@ pub(super) fn known_totals(folder: &Path, connection: &Connection) -> Result<Tot
     Ok(totals)
 }
 
-/// By what the entries of a file are told from those of others, and where they go.
+/// By what the entries of a file are distinguished from those of others, and where they go.
 pub(super) fn spool(connection: &Connection) -> rusqlite::Result<Spool> {
     connection.query_row("SELECT id, destination FROM spool", [], |row| {
         Ok(Spool {

@@ -25,7 +25,7 @@ pub(super) fn entries(connection: &Connection, numbers: &Range<u64>) -> rusqlite
     Ok((numbers.end.saturating_sub(numbers.start)).saturating_sub(missing))
 }
 
-/// These numbers have no entries any more, although earlier ones have.
+/// These numbers no longer have entries, although earlier ones have.
 pub(super) fn add(transaction: &Transaction<'_>, numbers: &Range<u64>) -> rusqlite::Result<()> {
     let around = within(transaction, numbers)?;
     if around.first().is_some_and(|gap| gap == numbers) {

@@ -100,7 +100,7 @@ impl Pages {
         read(file, start, PAGE)
     }
 
-    /// The page with this number, from 1, in which an entry goes on. One of the file goes on in the file.
+    /// The page with this number, from 1, in which an entry continues. One of the file continues in the file.
     fn overflow(&mut self, is_in_log: bool, number: u32) -> Option<Vec<u8>> {
         let log = self.log.as_ref().filter(|_| is_in_log);
         let in_log = log.and_then(|log| log.newest.get(&number)).copied();
@@ -140,7 +140,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// So many bytes from here on, as far as they are there.
+/// This many bytes from here on, as far as they are there.
 fn read(file: &mut File, start: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(length);
     file.seek(SeekFrom::Start(start))?;

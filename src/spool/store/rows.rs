@@ -6,7 +6,7 @@ use rusqlite::{Connection, ErrorCode, Row, Transaction};
 
 const PAGE: u64 = 4_096;
 
-/// What a row takes besides its text: number, time, form, checksum, lengths and its place in the page.
+/// What a row takes in addition to its text: number, time, form, checksum, lengths and its place in the page.
 const ROW: u64 = 26;
 
 /// What a row may take in a page. The rest of a longer one has pages of its own.
@@ -95,7 +95,7 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// Entries of one kind from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
+/// Entries of one kind from this number on and before `end`, at most this many, and no more than these bytes unless the first has more.
 pub(super) fn read(
     connection: &Connection,
     kind: Kind,

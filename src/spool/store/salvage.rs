@@ -25,7 +25,7 @@ const ASIDE: &str = "spool.sqlite3.damaged";
 #[derive(Debug)]
 pub(crate) struct Salvage {
     folder: PathBuf,
-    /// `None` if the file is none of a database any more.
+    /// `None` if the file is no longer a database.
     connection: Option<Connection>,
     totals: Option<Totals>,
     /// `None` if it is not known which entries were removed before earlier ones.
@@ -172,7 +172,7 @@ impl Salvage {
     }
 }
 
-/// Opens the file of a folder. `None` if it is none of a database any more.
+/// Opens the file of a folder. `None` if it is no longer a database.
 fn known(folder: &Path) -> Result<Option<Connection>, SpoolError> {
     let open = || {
         let connection = open(folder, OpenFlags::default())?;

@@ -178,7 +178,7 @@ fn the_oldest_entries_that_were_not_read_are_dropped() {
     assert_eq!(store.drop_oldest(u64::MAX).unwrap(), 0, "all were read");
 }
 
-/// elastic/logstash#8218: a crash leaves a file of 0 bytes. SQLite takes it for a new one, and removes the log beside it.
+/// elastic/logstash#8218: a crash leaves a file of 0 bytes. SQLite treats it as a new one, and removes the log next to it.
 #[test]
 fn an_empty_file_beside_a_log_is_damaged_and_the_log_is_kept() {
     let (folder, mut store) = opened();
@@ -456,7 +456,7 @@ fn only_a_full_disk_takes_the_reserve() {
     assert_eq!(store.remove(Kind::Waiting, 4).unwrap().entries, 0);
 }
 
-/// Drops, refusals and a close that leave gaps are no damage, whatever is removed in which order.
+/// Drops, refusals and a close that leave gaps are not damage, whatever is removed in which order.
 #[test]
 fn what_was_removed_is_not_missing() {
     let (folder, mut store) = opened();

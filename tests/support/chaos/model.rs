@@ -1,4 +1,4 @@
-//! Writes of single items with conditions and updates, and a table that applies one after the other.
+//! Writes of single items with conditions and updates, and a table that applies one after another.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -157,7 +157,7 @@ struct Item {
     n: Option<i64>,
 }
 
-/// A table that applies one write after the other.
+/// A table that applies one write after another.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Model(BTreeMap<String, Item>);
 

@@ -37,7 +37,7 @@ pub(crate) enum Order {
     Drop,
 }
 
-/// The connection to the service. It carries one call after the other, so that the order of arrival is known and no call arrives
+/// The connection to the service. It carries one call after another, so that the order of arrival is known and no call arrives
 /// after the end of its client's connection was noticed.
 struct Upstream {
     service: SocketAddr,

@@ -1,4 +1,4 @@
-//! Compares what was reported of writes with conditions, of updates and of transactions with a table that applies one after the other.
+//! Compares what was reported of writes with conditions, of updates and of transactions with a table that applies one after another.
 
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The mean consumption of windows of equal length, one after the other.
+/// The mean consumption of windows of equal length, one after another.
 #[derive(Debug, Clone)]
 pub(super) struct Consumption {
     window: Duration,

@@ -181,7 +181,7 @@ fn request_of(number: usize, mut action: Value) -> Result<(Kind, Value), Refusal
     Ok((kind, request))
 }
 
-/// The item of an action as text, also if its key does not fit the table. `None` if the key is not complete.
+/// The item of an action as text, even if its key does not fit the table. `None` if the key is not complete.
 fn target(table: &Table, change: &Change) -> Option<String> {
     if !change.key.is_empty() {
         return Some(change.key.clone());

@@ -93,7 +93,7 @@ impl Change {
         &self.request[self.kind.entry_member()]
     }
 
-    /// What the journal keeps: the request of an update, because its key alone does not tell what it changes.
+    /// What the journal keeps: the request of an update, because its key alone does not say what it changes.
     pub(super) fn recorded(&self) -> &Value {
         if self.kind == Kind::Update {
             &self.request

@@ -34,7 +34,7 @@ impl EvaluationFailure {
     }
 }
 
-/// Whether a change stands alone or is an action of a transaction, which the service checks and words differently.
+/// Whether a change is a call of its own or an action of a transaction, which the service checks and words differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Setting {
     Alone,

@@ -38,7 +38,7 @@ impl Table {
         self.reads().set_faults(faults);
     }
 
-    /// Sets the faults of the next batch reads, scans and queries, one for each call, also for one that is refused because of its
+    /// Sets the faults of the next batch reads, scans and queries, one for each call, even for one that is refused because of its
     /// contents.
     pub fn script_reads(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.reads().set_script(faults);
@@ -148,7 +148,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &AnswerReceipt) -
     Ok(OperationOutcome::Success(answer))
 }
 
-/// The answer when nothing of a call was read.
+/// The answer when no item of a call was read.
 pub(super) fn exceeded(table: &Table) -> Refusal {
     let limit = ThroughputLimit::Provisioned;
     throttled_read(table, Throttle { index: None, limit })

@@ -95,7 +95,7 @@ impl Schema {
         Ok(key)
     }
 
-    /// The same for an item of a batch, in the wording of keys that stand alone.
+    /// The same for an item of a batch, in the wording of keys of single calls.
     pub(super) fn key_of_batch_item(&self, item: &Map<String, Value>) -> Result<String, Refusal> {
         if !self.fits(item) {
             return Err(no_match());
@@ -109,7 +109,7 @@ impl Schema {
         attributes.all(|(name, expected)| item.get(name).is_some_and(|value| value.get(expected.tag()).is_some()))
     }
 
-    /// The same for a key that stands alone, as in a delete: it must have the attributes of the key and no others.
+    /// The same for the key of a single call, as in a delete: it must have the attributes of the key and no others.
     pub(super) fn key_alone(&self, key: &Map<String, Value>) -> Result<String, Refusal> {
         if key.len() != self.attributes().count() || !self.fits(key) {
             return Err(no_match());

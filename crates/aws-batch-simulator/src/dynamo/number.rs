@@ -25,7 +25,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// Refuses a text that is no number in this wording.
+    /// Refuses a text that is not a number, in this wording.
     pub(super) fn parse_as(text: &str, wording: Wording) -> Result<Self, Refusal> {
         let parsed = if wording == Wording::Older {
             check_as_big_decimal(text).and_then(|()| Self::read(text))
@@ -103,7 +103,7 @@ impl Number {
         }
     }
 
-    /// The sum of two numbers. The service says of one with too many digits that it is too large.
+    /// The sum of two numbers. The service reports that one with too many digits is too large.
     pub(super) fn plus(&self, other: &Self) -> Result<Self, String> {
         if self.digits.is_empty() || other.digits.is_empty() {
             return Ok(if self.digits.is_empty() {

@@ -23,7 +23,7 @@ use crate::wire::{OperationOutcome, Refusal};
 /// A page ends after this many bytes: 1 MB.
 const LARGEST_PAGE: usize = 1_048_576;
 
-/// The table that a call reads, or an index of it. Nothing tells an index from a table with another key, except that several items may have
+/// The table that a call reads, or an index of it. Nothing distinguishes an index from a table with another key, except that several items may have
 /// the same one.
 pub(super) struct View<'t> {
     pub(super) table: &'t Table,
@@ -55,7 +55,7 @@ pub(super) struct PageRange<'w> {
     pub(super) accepts: &'w dyn Fn(&Map<String, Value>) -> bool,
 }
 
-/// Some of the items, one after the other.
+/// Some of the items, one after another.
 pub(super) struct Page {
     pub(super) items: Vec<Value>,
     /// Bytes of the items.
@@ -140,7 +140,7 @@ impl<'t> View<'t> {
         Value::Object(keys.map(|(name, _)| (name.clone(), item[name].clone())).collect())
     }
 
-    /// A page of the items. In an index their order is found for each page anew.
+    /// A page of the items. In an index their order is determined for each page.
     pub(super) fn page(&self, wanted: &PageRange<'_>, returned: &ReturnOptions) -> Page {
         let state = self.table.state();
         let accepts = |item: &Value| item.as_object().is_some_and(|item| (wanted.accepts)(item));

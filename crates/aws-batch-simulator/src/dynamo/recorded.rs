@@ -1,7 +1,7 @@
 //! Answers of the service that others have recorded: the authors of `ScyllaDB`'s `test/alternator`, whose tests pass on it, of moto and of
 //! LocalStack.
 //!
-//! - `expressions`: conditions, updates and projections, also in transactions.
+//! - `expressions`: conditions, updates and projections, even in transactions.
 //! - `reads`: the order of reads, indexes, and what is selected.
 //! - `older`: the conditions of requests before there were expressions.
 //! - `limits`: how long, deep and many things may be, and which refusal comes first.

@@ -15,7 +15,7 @@ use crate::calls::{CONFLICT, Call, INTERNAL_ERROR, Verdict};
 use crate::journal::{Acknowledgement, AnswerReceipt};
 use crate::wire::{OperationOutcome, Refusal};
 
-/// What a call asks for besides its change.
+/// What a call asks for in addition to its change.
 struct CallOptions<'a> {
     /// The table's name or ARN, as in the request.
     name: &'a str,

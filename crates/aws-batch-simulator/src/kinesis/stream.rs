@@ -23,7 +23,7 @@ pub struct StreamRecord {
     pub sequence: u64,
     /// When the stream accepted it.
     pub put_at: Instant,
-    /// The number of its shard, from 0 in the order of the hash keys. [Resharding](Stream::reshard) goes on with the next number.
+    /// The number of its shard, from 0 in the order of the hash keys. [Resharding](Stream::reshard) continues with the next number.
     pub shard: usize,
     /// The partition key; empty if there is none.
     pub partition_key: String,
@@ -83,8 +83,8 @@ impl Stream {
         }
     }
 
-    /// Replaces the shards by this many new ones, at least one, which divide the hash keys evenly, as `UpdateShardCount` does at its
-    /// end. The new ones have the capacity of the options and full buckets. Earlier shards take no more records and are still listed.
+    /// Replaces the shards by this many new ones, at least one, which divide the hash keys evenly, as `UpdateShardCount` finally
+    /// does. The new ones have the capacity of the options and full buckets. Earlier shards take no more records and are still listed.
     pub fn reshard(&self, count: usize) {
         let options = &self.inner.options;
         let mut generations = lock(&self.inner.generations);

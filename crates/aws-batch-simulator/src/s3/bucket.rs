@@ -24,7 +24,7 @@ use crate::wire::Refusal;
 ///
 /// Puts, gets and deletes of single objects are accepted whatever the capacity, and are not in the journal. A script has the faults of
 /// all calls but gets; those of single entries apply only to `DeleteObjects`. The success of a single put or delete is in its status
-/// alone: [`InjectedFault::Empty`] is no fault, and with [`InjectedFault::Garbage`] the connection is closed.
+/// alone: [`InjectedFault::Empty`] is not a fault, and with [`InjectedFault::Garbage`] the connection is closed.
 ///
 /// A request with an operation, a parameter or a header that is not modelled is refused with `NotImplemented`. It changes nothing, is not
 /// counted, and uses no step of the script. `DeleteObjects` with an element that is not modelled is refused in the same way, but it is

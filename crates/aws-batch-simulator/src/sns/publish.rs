@@ -40,7 +40,7 @@ pub(super) fn publish(topics: &Topics, mut body: Value, answered: &AnswerReceipt
     Ok(answer)
 }
 
-/// The error of a call of which no message was accepted.
+/// The error of a call in which no message was accepted.
 pub(super) fn throttled() -> Refusal {
     Refusal::new(THROTTLED.0, THROTTLED.1).status(429)
 }

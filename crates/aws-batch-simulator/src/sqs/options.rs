@@ -59,7 +59,7 @@ impl QueueOptions {
         self
     }
 
-    /// The name of its dead-letter queue, which `ListDeadLetterSourceQueues` tells. Without
+    /// The name of its dead-letter queue, which `ListDeadLetterSourceQueues` returns. Without
     /// [`maximum_receives`](Self::maximum_receives), no message is moved to it.
     #[must_use]
     pub fn dead_letter_queue(mut self, name: impl Into<String>) -> Self {
@@ -67,7 +67,7 @@ impl QueueOptions {
         self
     }
 
-    /// `maxReceiveCount`: a message that was received so many times and is to be received once more is moved to the
+    /// `maxReceiveCount`: a message that was received this many times and is to be received again is moved to the
     /// [dead-letter queue](Self::dead_letter_queue) instead, if there is one by that name.
     #[must_use]
     pub fn maximum_receives(mut self, receives: u32) -> Self {

@@ -143,7 +143,7 @@ impl Queue {
         self.with_consumers(|gate| gate.set_faults(faults));
     }
 
-    /// Sets the faults of the next calls that receive, delete and hide messages, one for each call, also for one that is refused
+    /// Sets the faults of the next calls that receive, delete and hide messages, one for each call, even for one that is refused
     /// because of its contents.
     pub fn script_consumers(&self, faults: impl IntoIterator<Item = InjectedFault>) {
         self.with_consumers(|gate| gate.set_script(faults));
@@ -295,7 +295,7 @@ impl Queue {
         message.first_id.get_or_insert_with(|| id.into());
         message.dead_letter_of = Some(Arc::from(source));
         if self.is_fifo() {
-            // Only in a FIFO queue its age begins anew. From the guide to dead-letter queues.
+            // Only in a FIFO queue its age starts over. From the guide to dead-letter queues.
             message.sent_at = Instant::now();
         }
         state.store.add(own, message, Duration::ZERO);

@@ -104,7 +104,7 @@ fn take(
     drop(state);
     if let Some(dead_letters) = dead_letters {
         for (number, mut message) in dead {
-            // It was not received this time. Whether the count begins anew is not documented.
+            // It was not received this time. Whether the count begins again is not documented.
             message.receives -= 1;
             dead_letters.add_dead_letter(queue.message_id(number), message, &queue.arn());
         }

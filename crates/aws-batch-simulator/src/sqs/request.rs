@@ -64,7 +64,7 @@ pub(super) fn check(queue: &Queue, entries: Value) -> Result<Vec<SendEntry>, Ref
     Ok(entries.into_iter().map(|entry| check_entry(queue, entry)).collect())
 }
 
-/// The rules that all batch calls share. `required` is the member that each entry needs besides its id.
+/// The rules that all batch calls share. `required` is the member that each entry needs in addition to its id.
 pub(super) fn check_entries(kind: &str, required: &str, entries: Value) -> Result<Vec<Value>, Refusal> {
     let entries = match entries {
         Value::Array(entries) if !entries.is_empty() => entries,

@@ -21,7 +21,7 @@ pub(super) fn send(queues: &Queues, mut body: Value, answered: &AnswerReceipt) -
     }
 }
 
-/// The error of a call of which no message was accepted.
+/// The error of a call in which no message was accepted.
 pub(super) fn request_throttled() -> Refusal {
     Refusal::new("RequestThrottled", "Rate exceeded")
 }

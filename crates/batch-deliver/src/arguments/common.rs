@@ -16,17 +16,17 @@ use crate::worker::ShardArgument;
 
 const DEAD_LETTER: &str = "Write undelivered entries and their causes to this file, or to s3://bucket/prefix/";
 
-const RESUME: &str = "Continue by this journal: a file, or s3://bucket/key";
+const RESUME: &str = "Continue with a journal: file or s3://bucket/key";
 
 /// The options that the delivering commands share.
-// Without it, they would stand below the heading of the options before them.
+// Without it, they would be below the heading of the options before them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = Resettable::Reset)]
 pub(crate) struct CommonArguments {
     #[arg(help = "Files, 'part-*.gz', exports, s3://bucket/key, s3://bucket/dir/, -")]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<String>,
-    /// Read file by file, or one record of each in turns [default: file; turns for deletes and full exports]
+    /// Read file by file, or one record of each alternately [default: file; turns for deletes and full exports]
     #[arg(long, value_enum, hide_possible_values = true)]
     pub(crate) order: Option<Order>,
     /// Read shard I of N, from 0; /N and env take the rest from the environment of array jobs
@@ -58,7 +58,7 @@ pub(crate) struct RecoveryArguments {
     pub(crate) dead_letter: Option<Location>,
     #[arg(long, value_name = "STATE", help = RESUME)]
     pub(crate) resume: Option<Location>,
-    /// Use the journal though place or content differ
+    /// Use the journal although place or content differ
     #[arg(long, requires = "resume")]
     pub(crate) trust_journal: bool,
 }

@@ -35,7 +35,7 @@ pub(crate) struct LoadArguments {
 pub(crate) struct DeleteArguments {
     #[command(flatten)]
     pub(crate) from: TableArguments,
-    /// Do not ask on a terminal before it begins
+    /// Start without asking on a terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// All items of the table
@@ -74,7 +74,7 @@ impl MatchArguments {
         match (self.read_price.read_price, self.write_price.write_price) {
             (None, None) => Ok(()),
             _ => Err(Failure::WrongUse(
-                "--read-price and --write-price are for --all, --where and --key-condition: the keys of inputs do not tell how large the items are"
+                "--read-price and --write-price are for --all, --where and --key-condition: the keys of inputs do not show how large the items are"
                     .to_owned(),
             )),
         }
@@ -108,7 +108,7 @@ pub(crate) struct UpdateArguments {
     /// Update only items that are there: DynamoDB creates the others
     #[arg(long, help_heading = "Condition")]
     pub(crate) existing: bool,
-    /// With --where, do not ask on a terminal before it begins
+    /// With --where, start without asking on a terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub(crate) struct CopyArguments {
     /// Copy an item only if the table has none with its key
     #[arg(long, conflicts_with = "overwrite")]
     pub(crate) if_absent: bool,
-    /// Copy also if the table has items, and replace those with the same keys
+    /// Copy even if the table has items, and replace those with the same keys
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print how many items and units this takes, and copy nothing

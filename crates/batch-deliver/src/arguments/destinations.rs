@@ -37,7 +37,7 @@ pub(crate) struct QueueArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ItemArguments {
-    /// Key of the table: year:N,title:S [default: ask it]
+    /// Key of the table: year:N,title:S [default: the table's]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<Key>,
     #[command(flatten)]

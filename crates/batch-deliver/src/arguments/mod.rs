@@ -40,7 +40,7 @@ pub(crate) use self::simulation::{Content, SimulatedContent, SimulatedTable};
 pub(crate) use self::spool::SpoolArguments;
 use crate::console::{self, escaped};
 
-const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
+const EXIT_CODES: &str = "Exit codes: 0 all delivered, 1 something was not, 2 nothing was started, 130 interrupted after a clean stop; a second Ctrl-C ends at once with 1";
 
 const PUT: &str = "Puts records into a stream of Kinesis or Firehose, messages into a topic of SNS, or events on a bus of EventBridge";
 

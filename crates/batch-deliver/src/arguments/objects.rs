@@ -17,7 +17,7 @@ pub(crate) struct DeleteObjectsArguments {
     pub(crate) bucket: BucketArgument,
     #[arg(long, help = FORMAT, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
-    /// Do not ask on a terminal before it begins
+    /// Start without asking on a terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Do not look up whether the first keys exist

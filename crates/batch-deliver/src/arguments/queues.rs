@@ -71,7 +71,7 @@ pub(crate) struct DrainArguments {
 /// Which messages are taken.
 #[derive(Debug, Args)]
 pub(crate) struct MessageArguments {
-    /// Take so many messages at most
+    /// Take at most this many messages
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
     /// Take only messages whose attribute has this value

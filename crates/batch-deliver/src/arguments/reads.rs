@@ -66,7 +66,7 @@ pub(crate) struct WritePrice {
 pub(crate) struct ScanArguments {
     #[arg(long, help = KEY_CONDITION, value_name = "KEY", conflicts_with = "segments")]
     pub(super) key_condition: Option<String>,
-    /// Read the table in so many segments
+    /// Read the table in this many segments
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     segments: u32,
     /// Maximum read units per second [default: no limit]

@@ -31,7 +31,7 @@ pub(crate) struct SimulatedTable {
 /// What a simulated table or queue has at first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// So many items or messages that are made up.
+    /// This many items or messages that are made up.
     Number(u64),
     /// Those of this file.
     File(String),

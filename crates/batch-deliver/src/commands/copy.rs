@@ -149,7 +149,7 @@ fn check(arguments: &CopyArguments, source: &ExistingTable, target: &ExistingTab
         && source != target
     {
         return Err(Failure::WrongUse(format!(
-            "the key of {from} is {source}, but that of {to} is {target}: an item of one is none of the other"
+            "the key of {from} is {source}, but that of {to} is {target}: an item of one cannot be an item of the other"
         )));
     }
     Ok(())

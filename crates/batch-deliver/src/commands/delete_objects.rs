@@ -59,12 +59,12 @@ fn look(bucket: String, lookup: ObjectLookup, console: Console) -> Look<ObjectId
                 (_, 0, None) => {}
                 (0, _, None) => {
                     return Err(Failure::WrongUse(format!(
-                        "{words}, so nothing was deleted{}: if an earlier run has deleted them, or to go on all the same, give --no-check",
+                        "{words}, so nothing was deleted{}: if an earlier run has deleted them, or to continue anyway, give --no-check",
                         hint(&bucket, &first)
                     )));
                 }
                 (0, _, Some(because)) => console.info(&format!(
-                    "whether the keys exist is not known: {because}. S3 answers the deletion of a key that does not exist as that of any other"
+                    "whether the keys exist is not known: {because}. S3 answers the deletion of a key that does not exist as it answers any other"
                 )),
                 (_, 0, Some(_)) => {}
                 (_, _, _) => console.info(&words),
@@ -90,7 +90,7 @@ fn absent(bucket: &str, absent: usize, first: usize) -> String {
 fn hint(bucket: &str, objects: &[ObjectIdentifier]) -> &'static str {
     let all_begin_with = |begin: &str| objects.iter().all(|object| object.key().starts_with(begin));
     if all_begin_with(&format!("{bucket}/")) {
-        return " (they begin with the name of the bucket, which is no part of a key)";
+        return " (they begin with the name of the bucket, which is not part of a key)";
     }
     if all_begin_with("/") {
         return " (they begin with a slash, which is part of a key)";

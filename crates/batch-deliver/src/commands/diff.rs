@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<Outcome, Failure> {
     let mut next_words = started + arguments.output.every();
     let mut items = sides(scans);
     let ended = loop {
-        // The clock goes on while no page comes.
+        // The clock continues while no page comes.
         match timeout_at(next_words, items.next()).await {
             Err(_) => {}
             Ok(None) => break Ok(()),
@@ -131,7 +131,7 @@ fn common_key(
         return Ok(key);
     }
     Err(Failure::WrongUse(format!(
-        "the key of {from} is {key}, but that of {to} is {other}: an item of one is none of the other"
+        "the key of {from} is {key}, but that of {to} is {other}: an item of one cannot be an item of the other"
     )))
 }
 
@@ -160,7 +160,7 @@ async fn dry_run(
     estimate.print(console, "nothing was compared")
 }
 
-/// The items of both tables, as they come. An error is told in words.
+/// The items of both tables, as they come. An error is a text.
 fn sides(scans: Vec<ScannedItems>) -> impl Stream<Item = (Side, Result<Item, String>)> + Unpin {
     let of_side = |(scan, side): (ScannedItems, Side)| {
         scan.map(move |item| (side, item.map_err(|error| unread(&error))))

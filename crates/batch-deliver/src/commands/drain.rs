@@ -89,7 +89,7 @@ pub(super) async fn run(arguments: DrainArguments) -> Result<Outcome, Failure> {
     console.report(&event)?;
     if stop.was_interrupted() {
         console.info(&format!(
-            "interrupted: the rest stays in {from}, and the same command goes on"
+            "interrupted: the rest stays in {from}, and the same command continues"
         ));
         return Ok(Outcome::Interrupted);
     }

@@ -14,19 +14,19 @@ const WRITE_UNIT: u64 = 1_024;
 /// Units of a price.
 const MILLION: f64 = 1e6;
 
-/// What a table tells of its items, as of up to six hours ago.
+/// What a table reports about its items, as of up to six hours ago.
 pub(super) struct TableFigures {
     pub(super) items: u64,
     pub(super) bytes: u64,
     /// Read units of a scan of all of them.
     pub(super) read_units: f64,
-    /// What is said of them.
+    /// What is printed about them.
     pub(super) words: String,
 }
 
 /// The items that a command is about, and what it takes.
 pub(super) struct Estimate {
-    /// What is said of the items.
+    /// What is printed about the items.
     pub(super) words: String,
     pub(super) items: u64,
     /// Their bytes, if they are known.
@@ -71,7 +71,7 @@ impl TableFigures {
         })
     }
 
-    /// The items of one partition key, which are counted. Their size is the average one, if the table tells it.
+    /// The items of one partition key, which are counted. Their size is the average one, if the table reports it.
     async fn counted(table: &ExistingTable, reads: &TableReads) -> Result<Self, Failure> {
         let figures = reads.count(table.client.clone()).await?;
         let average = table.size().and_then(|(items, bytes)| bytes.checked_div(items));
@@ -88,13 +88,13 @@ impl TableFigures {
         })
     }
 
-    /// The write units of so many items of the average size.
+    /// The write units of this many items of the average size.
     pub(super) fn write_units(&self, items: u64) -> u64 {
         write_units(items, (self.items, self.bytes))
     }
 }
 
-/// The write units of so many items of the average size of these items with these bytes.
+/// The write units of this many items of the average size of these items with these bytes.
 pub(super) fn write_units(items: u64, (of_items, bytes): (u64, u64)) -> u64 {
     let average = bytes.checked_div(of_items).unwrap_or_default();
     items * average.div_ceil(WRITE_UNIT).max(1)

@@ -100,7 +100,7 @@ impl Export<'_> {
         let mut waiting = Vec::new();
         let mut next_words = started + self.every;
         let ended = loop {
-            // The clock goes on while no page comes.
+            // The clock continues while no page comes.
             match timeout_at(next_words, items.next()).await {
                 Err(_) => {}
                 Ok(Some(Ok(item))) => {

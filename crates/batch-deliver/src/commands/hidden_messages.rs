@@ -1,4 +1,4 @@
-//! What is said of messages that nothing could be done with, because they were not visible.
+//! What is printed about messages that nothing could be done with, because they were not visible.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl HiddenBaseline {
         })
     }
 
-    /// Tells how many of them are still not visible after the run, and until when. Returns their number, if it is known.
+    /// Prints how many of them are still not visible after the run, and until when. Returns their number, if it is known.
     pub(super) async fn tell(self, name: &str, console: &Console) -> Option<u64> {
         let Some(before) = self.hidden else {
             console.info(&format!(
@@ -36,14 +36,14 @@ impl HiddenBaseline {
         if before.messages == 0 {
             return Some(0);
         }
-        // What this run has received is in the number as well until SQS has counted anew.
+        // What this run has received is in the number as well until SQS has counted again.
         let after = self.queue.hidden().await.ok().flatten()?;
         let messages = before.messages.min(after.messages);
         if messages > 0 {
             console.warn(&format!(
                 "about {} of {name} are not visible: a run that was killed had received them, or another consumer has. They stay in the \
                  queue, and are visible again within {} ({} if they did not match), or, if another consumer has them, within {} \
-                 unless it prolongs that: the same command goes on then",
+                 unless it prolongs that: the same command continues then",
                 counted(messages, "message"),
                 time(RECEIVED),
                 time(SET_ASIDE),

@@ -207,7 +207,7 @@ impl<'a> MatchedItems<'a> {
         Ok((figures.items, figures.units))
     }
 
-    /// Counts the items, and says what writing them takes, of which each takes so many units for each kilobyte. Of their size only
+    /// Counts the items, and says what writing them takes, each of which takes this many units for each kilobyte. Of their size only
     /// the average of the table is known.
     async fn dry_run(&self, matching: &MatchArguments, units_of_write: usize) -> Result<Outcome, Failure> {
         let (items, units) = self.counted().await?;

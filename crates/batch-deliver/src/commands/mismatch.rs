@@ -33,7 +33,7 @@ fn type_of(value: &AttributeValue) -> Option<&'static str> {
     }
 }
 
-/// The operands that stand beside placeholders of values, each with its placeholder.
+/// The operands next to placeholders of values, each with its placeholder.
 fn compared(expression: &str) -> Vec<(&str, &str)> {
     let is_keyword = |word: &&str| !["BETWEEN", "IN"].contains(&word.to_ascii_uppercase().as_str());
     let words: Vec<&str> = words(expression).filter(is_keyword).collect();

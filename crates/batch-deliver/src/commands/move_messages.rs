@@ -128,7 +128,7 @@ impl QueueMove<'_> {
         let (from, to) = &self.names;
         if self.from.is_same(&self.to).await? {
             return Err(Failure::WrongUse(format!(
-                "{from} and {to} are the same queue: its messages would be moved for ever"
+                "{from} and {to} are the same queue: its messages would be moved forever"
             )));
         }
         if self.to.is_fifo && !self.from.is_fifo && self.group.is_none() {
@@ -140,7 +140,7 @@ impl QueueMove<'_> {
     }
 }
 
-/// Runs a job and tells its progress, and how that ended. When the output fails, the job is stopped as by Ctrl-C: what is in other hands
+/// Runs a job and prints its progress, and how it ended. When the output fails, the job is stopped as by Ctrl-C: what is in other hands
 /// is deleted, and the rest becomes visible.
 pub(super) async fn beside<R>(
     job: impl Future<Output = R>,
@@ -157,7 +157,7 @@ pub(super) async fn beside<R>(
     }
 }
 
-/// Tells how many messages are moved, or whatever is done with them, until the output fails.
+/// Prints how many messages are moved, or whatever is done with them, until the output fails.
 pub(super) async fn tell(
     watched: oneshot::Receiver<ReceiveProgress>,
     verb: &str,
@@ -190,12 +190,12 @@ pub(super) fn undeleted<'a>(because: Option<&'a str>, failure: Option<&'a str>) 
 /// What it means that as many messages are hidden as can be.
 pub(super) fn full(from: &str) -> String {
     format!(
-        "{from} may have messages that were not received: SQS hides about 120,000 of a queue at most, and about so many were kept hidden \
+        "{from} may have messages that were not received: SQS hides at most about 120,000 of a queue, and about that many were kept hidden \
          until the end. Take those that do not match out of it first"
     )
 }
 
-/// Tells what stays, writes the report, and decides how the program ends.
+/// Prints what stays, writes the report, and decides how the program ends.
 fn end(
     console: &Console,
     (from, is_fifo): (&str, bool),
@@ -215,7 +215,7 @@ fn end(
             counted(moved.unsent, "message"),
             // Most of them are not received, so their number is not known.
             if is_fifo {
-                ", and all behind in the same groups"
+                ", and all behind them in the same groups"
             } else {
                 ""
             }
@@ -238,7 +238,7 @@ fn end(
     console.report(&event)?;
     if stop.was_interrupted() {
         console.info(&format!(
-            "interrupted: the rest stays in {from}, and the same command goes on"
+            "interrupted: the rest stays in {from}, and the same command continues"
         ));
         return Ok(Outcome::Interrupted);
     }

@@ -57,11 +57,11 @@ async fn source(dead_letters: &ExistingQueue, name: &str) -> Result<(ExistingQue
     match urls.as_slice() {
         [url] => Ok((dead_letters.beside(url)?, name_in(url))),
         [] => Err(Failure::WrongUse(format!(
-            "{name} is the dead-letter queue of no queue: say with --to where its messages belong"
+            "{name} is not the dead-letter queue of any queue: give the queue of its messages by --to"
         ))),
         urls => Err(Failure::WrongUse(format!(
-            "{name} is the dead-letter queue of {} queues, and a message does not tell from which it comes: say with --to where the \
-             messages belong, one of {}",
+            "{name} is the dead-letter queue of {} queues, and a message does not show from which one it comes: give the queue of \
+             the messages by --to, one of {}",
             urls.len(),
             urls.iter().map(|url| name_in(url)).collect::<Vec<_>>().join(", ")
         ))),

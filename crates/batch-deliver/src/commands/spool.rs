@@ -1,4 +1,4 @@
-//! Looks into the folder of a spool, or moves its entries to a file.
+//! Inspects the folder of a spool, or moves its entries to a file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -63,7 +63,7 @@ fn moved(arguments: &SpoolArguments, to: &str, console: &Console, stop: &Stop) -
     let mut moved = MovedEntries::default();
     let ended = moved.all(&mut spool, &mut lines, to, stop);
     let ended = ended.and_then(|()| lines.check().map_err(|error| Failure::Failed(format!("{to}: {error}"))));
-    // The causes are nowhere else any more.
+    // The causes are nowhere else.
     let outcome = report(arguments, to, console, stop, moved);
     ended?;
     // Whoever interrupts it does not wait until a large file is small.
@@ -186,7 +186,7 @@ fn report(
     console.report(&json!({ "event": "report", "written": entries, "interrupted": stop.was_interrupted() }))?;
     if stop.was_interrupted() {
         console.info(&format!(
-            "interrupted: the rest stays in {from}, and the same command goes on"
+            "interrupted: the rest stays in {from}, and the same command continues"
         ));
         return Ok(Outcome::Interrupted);
     }

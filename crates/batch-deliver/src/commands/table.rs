@@ -86,7 +86,7 @@ where
     Ok((job, key))
 }
 
-/// The key of the table, without which a command cannot go on.
+/// The key of the table, without which a command cannot continue.
 pub(super) fn needed(key: Option<Key>) -> Result<Key, Failure> {
     key.ok_or_else(|| {
         let words = "dynamodb:DescribeTable is not permitted: give the key of the table as --key year:N,title:S";
@@ -94,7 +94,7 @@ pub(super) fn needed(key: Option<Key>) -> Result<Key, Failure> {
     })
 }
 
-/// The key of a table that exists: as it tells, or as it is given if it may not be asked.
+/// The key of a table that exists: as the table reports it, or as it is given if the table may not be asked.
 pub(super) fn known_key(name: &str, table: &ExistingTable, given: Option<&Key>) -> Result<Key, Failure> {
     match (table.key(), given) {
         (Some(key), Some(given)) if key != *given => Err(Failure::WrongUse(format!(

@@ -13,7 +13,7 @@ pub(super) async fn run(arguments: UpdateArguments) -> Result<Outcome, Failure> 
         return Box::pin(matching::update(arguments)).await;
     }
     if arguments.matching.is_of_one_key() {
-        let words = "--key-condition narrows what --where is about: give --where as well";
+        let words = "--key-condition limits --where: give --where as well";
         return Err(Failure::WrongUse(words.to_owned()));
     }
     arguments.matching.is_about_inputs()?;

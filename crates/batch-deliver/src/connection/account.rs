@@ -14,7 +14,7 @@ use super::{AnswerLimit, OF_AWS, endpoint_of};
 /// How long STS is asked: an account that is not known is only not compared and not shown.
 const ASKED: Duration = Duration::from_secs(5);
 
-/// The account in which a service is called that does not tell its own: as the credentials say, or STS. `None` if neither does, and for
+/// The account in which a service is called that does not say its own: as the credentials say, or STS. `None` if neither does, and for
 /// an emulator of that service alone, whose credentials STS does not know.
 pub(crate) async fn account(config: &SdkConfig, service: &str) -> Option<String> {
     let asked = async {

@@ -43,7 +43,7 @@ fn unsendable(credentials: &Credentials) -> Option<String> {
         .find_map(|(name, value)| Some((name, value.filter(|value| !is_sendable(value))?)))?;
     let flaw = match value.trim_end_matches(['\n', '\r']) {
         rest if rest.len() < value.len() && is_sendable(rest) => {
-            "a line feed at its end: take it away where the credentials come from, such as a variable or a secret"
+            "a line feed at the end: remove it where the credentials come from, such as a variable or a secret"
         }
         _ => "a character that cannot be sent: see where the credentials come from, such as a variable or a secret",
     };

@@ -59,7 +59,7 @@ pub(super) fn checked(config: SdkConfig, is_profile_named: bool) -> Result<SdkCo
         if let Some(endpoint) = endpoint(&config, service)
             && let Err(words) = url(&endpoint)
         {
-            let words = format!("{} is no endpoint: {words}", place(service, &endpoint));
+            let words = format!("{} is not an endpoint: {words}", place(service, &endpoint));
             return Err(Failure::Unequipped(words));
         }
     }

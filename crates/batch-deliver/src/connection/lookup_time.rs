@@ -13,7 +13,7 @@ use crate::outcome::Failure;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LookupTime(Duration);
 
-/// As long as one answer: a worker that is cut off from the network goes on when it is back.
+/// As long as one answer: a worker that is cut off from the network continues when it is back.
 impl Default for LookupTime {
     fn default() -> Self {
         Self(ANSWER)

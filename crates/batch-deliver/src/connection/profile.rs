@@ -16,7 +16,7 @@ const VARIABLES: [&str; 2] = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"];
 
 const DEFAULT: &str = "default";
 
-/// The variable of the access key, which the SDK looks for before it looks into the profile.
+/// The variable of the access key, which the SDK looks for before it inspects the profile.
 const ACCESS_KEY: (&str, &str) = ("AWS_ACCESS_KEY_ID", "aws_access_key_id");
 
 /// The profile of a connection.
@@ -48,7 +48,7 @@ impl Profile {
         let selected = Some(Cow::Owned(name.clone()));
         let settings = match load(&Fs::real(), &Env::real(), &Default::default(), selected).await {
             Ok(settings) => settings,
-            // Without a name, the SDK goes on without the configuration if it finds everything elsewhere.
+            // Without a name, the SDK continues without the configuration if it finds everything elsewhere.
             Err(_) if named.is_none() => ProfileSet::default(),
             Err(error) => {
                 let words = format!("the profile {name}{by} cannot be read: {error}");

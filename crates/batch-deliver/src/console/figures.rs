@@ -21,7 +21,7 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{ending}", grouped(count))
 }
 
-/// What to do about so many items that plain JSON cannot hold without a loss.
+/// What to do about this many items that plain JSON cannot represent without a loss.
 pub(crate) fn lossy_words(items: u64) -> String {
     let items = if items == 1 {
         "1 item has".to_owned()

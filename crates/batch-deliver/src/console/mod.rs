@@ -71,7 +71,7 @@ impl Console {
         self.is_quiet
     }
 
-    /// Characters that fit beside the bar, if there is one.
+    /// Characters that fit next to the bar, if there is one.
     pub(crate) fn width(&self, total: Option<u64>) -> usize {
         if self.bar.is_none() {
             return usize::MAX;

@@ -24,7 +24,7 @@ pub(crate) const EXPIRED: [&str; 2] = ["ExpiredToken", "ExpiredTokenException"];
 /// How the code of a call begins whose credentials could not be fetched.
 const NO_CREDENTIALS: &str = "not sent: there are no AWS credentials";
 
-const RENEW: &str = "renew the credentials (for example by aws sso login), and the delivery goes on; those of environment variables \
+const RENEW: &str = "renew the credentials (for example by aws sso login), and the delivery continues; those of environment variables \
                      and of a file are read only once: stop with Ctrl-C, and run the command again with new ones";
 
 /// What to do when no others can come.
@@ -40,7 +40,7 @@ pub(crate) const NOT_THERE: [&str; 4] = [
 ];
 
 const GONE: &str =
-    "it has been deleted, or never was: when there is one of its name again, the delivery goes on; Ctrl-C ends it";
+    "it was deleted, or never existed: when there is one with its name again, the delivery continues; Ctrl-C ends it";
 
 /// Prints the library's warnings, above all that nothing is accepted. The summary is left out, because the program has its own.
 ///

@@ -56,7 +56,7 @@ impl Container {
 }
 
 impl Container {
-    /// Whether an input that begins so is one of lines, although its first object has such a list: there is a member beside it that no
+    /// Whether an input that begins so is one of lines, although its first object has such a list: there is a member next to it that no
     /// answer has, or that entries have.
     pub(super) fn is_within_entry(self, start: &[u8], is_of_entry: impl Fn(&str) -> bool) -> bool {
         let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);

@@ -11,7 +11,7 @@ const LONGEST_NAME: usize = 255;
 /// Which members of a document have the records.
 pub(crate) struct Members {
     pub(crate) has_records: Box<dyn Fn(&str) -> bool + Send>,
-    /// Whether the member may be beside them.
+    /// Whether the member may be next to them.
     pub(crate) may_be_beside: fn(&str) -> bool,
 }
 
@@ -101,7 +101,7 @@ impl<R: Read> Document<R> {
             let words = if is_list {
                 "there is a list of another table, or of something else: `jq -c '.TABLE[]' FILE` makes lines of one list"
             } else {
-                "beside the list there is what no answer of the service has: if each line is an item, use --format json"
+                "next to the list there is a member that no answer of the service has: if each line is an item, use --format json"
             };
             return Err(self.error(io::ErrorKind::InvalidData, words));
         }

@@ -1,4 +1,4 @@
-//! Messages of a queue with what the queue says of them, as programs write them.
+//! Messages of a queue with the metadata of the queue, as programs write them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 pub(super) const RECEIVED: &str = "these are messages as ReceiveMessage returns them: `batch-deliver send --format json` sends their bodies and attributes";
 
-pub(super) const EVENT: &str = "this is an event of Lambda with messages, and no message: `jq -c '.Records[] | {body, group_id: \
+pub(super) const EVENT: &str = "this is an event of Lambda with messages, not a message: `jq -c '.Records[] | {body, group_id: \
                                 .attributes.MessageGroupId, attributes: (.messageAttributes | map_values({type: .dataType, value: \
                                 (.stringValue // .binaryValue)}))}' FILE` makes lines for --format json";
 
@@ -30,7 +30,7 @@ const RUBY_MEMBERS: [&str; 6] = [
     "message_group_id",
 ];
 
-/// What to do about an object with these members that is a message with what a queue says of it; `None` if it is none.
+/// What to do about an object with these members that is a message with the metadata of its queue; `None` if it is not.
 pub(super) fn dump(names: &[&str]) -> Option<&'static str> {
     let has = |name: &str| names.contains(&name);
     if has("body") && has("receiptHandle") {
@@ -40,7 +40,7 @@ pub(super) fn dump(names: &[&str]) -> Option<&'static str> {
     (is_of_shoryuken || has("body") && has("receipt_handle")).then_some(OF_RUBY)
 }
 
-/// What to do about a line that is a message with what a queue says of it, or several. It may be longer than what is looked at.
+/// What to do about a line that is one or several messages with the metadata of their queue. It may be longer than what is looked at.
 pub(super) fn of_line(line: &[u8]) -> Option<&'static str> {
     let names = names(line);
     let has = |name: &str| names.iter().any(|other| other == name);

@@ -10,7 +10,7 @@ pub(super) fn type_of(name: &str) -> Option<&'static str> {
     TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(name))
 }
 
-/// Members of answers that are beside what was asked for.
+/// Members of answers that are next to what was asked for.
 const OF_ANSWERS: [&str; 9] = [
     "ConsumedCapacity",
     "Count",
@@ -23,7 +23,7 @@ const OF_ANSWERS: [&str; 9] = [
     "ItemCollectionMetrics",
 ];
 
-/// Whether an answer of DynamoDB may have this member beside the items.
+/// Whether an answer of DynamoDB may have this member next to the items.
 pub(super) fn is_of_answer(name: &str) -> bool {
     OF_ANSWERS.contains(&name)
 }

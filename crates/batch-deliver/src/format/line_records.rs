@@ -46,7 +46,7 @@ impl<P> LineRecords<P> {
         let mut start = read_start(&mut input, |start| container(start).is_some())?;
         let mut found = container(&start);
         if let Some(answer) = found.filter(|found| *found != Container::Lines) {
-            // What stands behind the list tells an answer from an entry that has such a list.
+            // What is behind the list distinguishes an answer from an entry that has such a list.
             read_first_line(&mut input, &mut start)?;
             if answer.is_within_entry(&start, is_of_entry) {
                 found = Some(Container::Lines);

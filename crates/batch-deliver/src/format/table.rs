@@ -111,7 +111,7 @@ impl TableFormat {
     }
 }
 
-const SQL: &str = "this is SQL, and no items: export the rows as CSV with a header, or as JSON";
+const SQL: &str = "this is SQL, not items: export the rows as CSV with a header, or as JSON";
 
 /// How the statements begin of which dumps of databases consist.
 const STATEMENTS: [&str; 6] = ["insert into ", "replace into ", "create table ", "copy ", "-- ", "/*!"];

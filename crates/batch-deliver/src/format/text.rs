@@ -1,4 +1,4 @@
-//! Lines of text that are no messages of their own.
+//! Lines of text that are not messages.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read};
@@ -39,7 +39,7 @@ pub(super) const LISTING: &str = "this is a listing: `jq -c '.Contents[]' FILE`,
 /// Names with which a listing of objects begins.
 const OF_LISTING: [&[u8]; 3] = [b"\"Contents\"", b"\"Versions\"", b"\"DeleteMarkers\""];
 
-/// The input, unless it is JSON whose lines are no entries.
+/// The input, unless it is JSON whose lines are not entries.
 pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let start = read_start(&mut input, |start| {
         let is_begun = lines(start).next().is_none_or(is_begun);
@@ -52,7 +52,7 @@ pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<d
     }
 }
 
-/// Why the lines of an input that starts like this are no entries.
+/// Why the lines of an input that starts like this are not entries.
 pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     let start = without_mark(start);
     // However much is known of the input, only this decides.
@@ -69,7 +69,7 @@ pub(crate) fn refusal(start: &[u8]) -> Option<&'static str> {
     (is_begun(first) && lines.next().is_some() && goes_on(two)).then_some(words)
 }
 
-/// Whether this is an object of JSON, also one that has a member twice.
+/// Whether this is an object of JSON, even one that has a member twice.
 pub(super) fn is_object(text: &[u8]) -> bool {
     serde_json::from_slice::<HashMap<String, &RawValue>>(text).is_ok()
 }

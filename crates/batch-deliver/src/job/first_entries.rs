@@ -27,7 +27,7 @@ impl<E: Send + Sync + 'static> ReaderHandle<E> {
         let mut batches = Vec::new();
         let first = tokio::select! {
             batch = self.receiver.recv() => batch,
-            // Nothing is sent any more.
+            // Nothing more is sent.
             () = stop.token.cancelled() => return Ok(self),
         };
         let until = Instant::now() + LONGEST_WAIT;

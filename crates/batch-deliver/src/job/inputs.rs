@@ -25,7 +25,7 @@ impl<E: Send + Sync + 'static> InputReads<E> {
         Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
     }
 
-    /// The order of the inputs, one after the other unless something else is known of them.
+    /// The order of the inputs, one after another unless something else is known of them.
     pub(super) fn order(&self) -> Order {
         self.order.unwrap_or(Order::File)
     }

@@ -65,7 +65,7 @@ impl ItemJournal {
         self.state.write(self.place.clone(), 0)
     }
 
-    /// The first so many items are kept elsewhere, of which the last one has this key. Without its key, the items of a page that is not
+    /// This many items from the first one on are kept elsewhere; the last of them has this key. Without its key, the items of a page that is not
     /// kept completely are read again. Blocks.
     pub(crate) fn keep(&mut self, items: u64, last: Option<Value>, has_ended: bool) -> io::Result<()> {
         let position = self.progress.position_after(items);

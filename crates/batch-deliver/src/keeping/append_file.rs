@@ -29,7 +29,7 @@ pub(super) struct AppendFile {
 pub(super) struct OpenedFile {
     path: PathBuf,
     file: File,
-    /// What is no file on a disk, such as a pipe, cannot be synced, read again or truncated.
+    /// What is not a file on a disk, such as a pipe, cannot be synced, read again or truncated.
     is_file: bool,
     /// Whether the name of the file is known to be on the disk.
     is_named: AtomicBool,
@@ -51,7 +51,7 @@ impl OpenedFile {
         self.check_name()
     }
 
-    /// Checks that the name of the file still leads to it, if it has something. A file that has no name any more is written anew, because what it has may be
+    /// Checks that the name of the file still leads to it, if it has something. A file that no longer has a name is written again, because what it has may be
     /// nowhere else.
     pub(super) fn check_name(&self) -> io::Result<()> {
         if let Some(words) = self.lost.get() {
@@ -66,12 +66,12 @@ impl OpenedFile {
                 path.display()
             ),
             Ok(None) => "it was renamed or replaced while it was written".to_owned(),
-            Err(error) => format!("it was removed while it was written, and cannot be written anew: {error}"),
+            Err(error) => format!("it was removed while it was written, and cannot be written again: {error}"),
         });
         Err(io::Error::other(words.as_str()))
     }
 
-    /// What tells it from other files, if it is one on a disk.
+    /// What distinguishes it from other files, if it is one on a disk.
     pub(super) fn identity(&self) -> Option<FileIdentity> {
         FileIdentity::of(&self.file.metadata().ok()?).filter(|_| self.is_file)
     }
@@ -85,7 +85,7 @@ impl OpenedFile {
         file.write_all(bytes)
     }
 
-    /// Reads it from its beginning, unless it is no file on a disk.
+    /// Reads it from its beginning, unless it is not a file on a disk.
     fn reread(&self) -> io::Result<Option<BufReader<&File>>> {
         if !self.is_file {
             return Ok(None);
@@ -180,7 +180,7 @@ impl AppendFile {
         Ok(self)
     }
 
-    /// The file, for syncs beside its writes.
+    /// The file, for syncs during its writes.
     pub(super) fn opened(&self) -> &Arc<OpenedFile> {
         &self.opened
     }
@@ -216,13 +216,13 @@ impl AppendFile {
         self.take_back(self.before);
     }
 
-    /// Removes what stands behind these bytes.
+    /// Removes what is behind these bytes.
     pub(super) fn take_back(&mut self, length: u64) {
         self.length = length;
         let _ = self.opened.file.set_len(length);
     }
 
-    /// Removes what stands behind these bytes, and it is an error if that is not possible.
+    /// Removes what is behind these bytes, and it is an error if that is not possible.
     pub(super) fn cut(&mut self, length: u64) -> io::Result<()> {
         self.opened.file.set_len(length)?;
         self.length = length;
@@ -238,7 +238,7 @@ impl AppendFile {
         }
     }
 
-    /// What stands behind the last line end.
+    /// What is behind the last line end.
     fn last_line(&self) -> io::Result<Vec<u8>> {
         let mut begin = if self.opened.is_file { self.length } else { 0 };
         let mut last = Vec::new();

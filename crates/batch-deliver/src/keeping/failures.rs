@@ -12,7 +12,7 @@ pub(crate) struct Failures {
     pub(crate) bad_lines: CauseTally,
 }
 
-/// A record that is settled without being delivered. It has nothing of the record's content.
+/// A record that is settled without being delivered. It has none of the record's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FailedRecord {
     /// Its number among the records of all inputs.

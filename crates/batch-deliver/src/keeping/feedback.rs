@@ -125,7 +125,7 @@ fn processes() -> Vec<Process> {
     processes
 }
 
-/// Other systems do not tell what a process has open.
+/// Other systems do not say what a process has open.
 #[cfg(not(target_os = "linux"))]
 fn is_read_into(_: FileIdentity, _: &[FileIdentity]) -> bool {
     false

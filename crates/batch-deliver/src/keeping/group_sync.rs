@@ -107,7 +107,7 @@ mod tests {
         }
         writes.remove(0).synced().await.unwrap();
         assert_eq!(*group.synced.lock().await, 5);
-        // After an error nothing counts as synced any more.
+        // After an error nothing counts as synced.
         group.error.set(io::ErrorKind::StorageFull.into()).unwrap();
         assert!(
             join_all(writes.into_iter().map(UnsyncedWrite::synced))

@@ -56,7 +56,7 @@ impl Location {
     }
 }
 
-/// Checks that this is a file on a disk, or can become one: others are written beside it, and it is read again.
+/// Checks that this is a file on a disk, or can become one: others are written next to it, and it is read again.
 pub(super) fn check_is_file(path: &Path) -> Result<(), &'static str> {
     if path == Path::new("-") {
         return Err("the standard output cannot be used here: name a file, or ./- for one with that name");

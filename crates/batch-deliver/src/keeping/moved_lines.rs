@@ -41,7 +41,7 @@ impl MovedLines {
         })
     }
 
-    /// Checks that the lines are in the end where they were written.
+    /// Checks at the end that the lines are where they were written.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0 {
             LineOutput::File(file, _) => file.opened().check_name(),

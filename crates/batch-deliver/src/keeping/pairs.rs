@@ -1,7 +1,7 @@
 //! The items of two tables by their keys: which are in both, and whether these are equal.
 //!
 //! What is known of an item is its key and a hash of its content. It is divided by a hash of the key into parts, which are in memory as
-//! long as they are small, and in files after that. At the end one part after the other is compared. So tables may be read in any
+//! long as they are small, and in files after that. At the end one part after another is compared. So tables may be read in any
 //! order, and take the memory of one part in 256.
 
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ impl Pairs {
         Self::with_memory(IN_MEMORY)
     }
 
-    /// Keeps so many bytes in memory.
+    /// Keeps this many bytes in memory.
     fn with_memory(most: usize) -> Self {
         Self {
             parts: (0..PARTS).map(|_| Vec::new()).collect(),

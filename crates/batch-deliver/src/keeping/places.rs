@@ -137,7 +137,7 @@ impl Places {
 struct KnownFile {
     /// The canonical path, unless it was opened by others.
     place: Option<PathBuf>,
-    /// What tells it from others, if it is there.
+    /// What distinguishes it from others, if it is there.
     identity: Option<FileIdentity>,
     name: String,
     what: &'static str,
@@ -180,7 +180,7 @@ fn is_numbered(path: &Path, bad: &Path) -> bool {
     number.is_some_and(|number| number.parse::<u32>().is_ok()) && path.with_extension("") == bad
 }
 
-/// The canonical path, also of a file that does not exist yet.
+/// The canonical path, even of a file that does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let of_folder = || {
         let folder = path

@@ -75,7 +75,7 @@ impl Settlement {
         }
     }
 
-    /// Keeps a line that could not be read. Returns when it is handed over, so that lines stay in their order and few of them are
+    /// Keeps a line that could not be read. Returns when it is passed on, so that lines stay in their order and few of them are
     /// in memory. Without a place for it, the next run reads it again.
     ///
     /// It is settled in a task, because an interrupted delivery does not wait for its stream.
@@ -91,7 +91,7 @@ impl Settlement {
         let _ = is_handed_over.await;
     }
 
-    /// The load ends at this line. If it is not kept, it may be corrected before the next run: what stands before it is compared then.
+    /// The load ends at this line. If it is not kept, it may be corrected before the next run: what is before it is compared then.
     pub(crate) fn stopped_at(&self, bad_line: &BadLine) {
         let BadLine { origin, .. } = bad_line;
         let is_kept = self.dead_letter.is_some() && origin.text.is_some();
@@ -193,7 +193,7 @@ impl Settlement {
         }
     }
 
-    /// Settles what was handed over when it is stored: as failed, or else as done. If that fails, the delivery stops. Returns whether it is
+    /// Settles what was passed on when it is stored: as failed, or else as done. If that fails, the delivery stops. Returns whether it is
     /// kept.
     async fn stored(&self, origin: &Origin, written: io::Result<LetterReceipt>, failed: Option<FailedRecord>) -> bool {
         let stored = match written {

@@ -19,7 +19,7 @@ pub(crate) struct Origin {
 #[derive(Debug)]
 pub(crate) struct BadLine {
     pub(crate) origin: Origin,
-    /// The checksum of all that stands before it in its input, if the journal is to compare it.
+    /// The checksum of all that is before it in its input, if the journal is to compare it.
     pub(crate) checksum_before: Option<u32>,
     /// The header of its input, if it is a row and dead letters are to repeat it.
     pub(crate) header: Option<Box<[u8]>>,

@@ -1,4 +1,4 @@
-//! What tells a file from all others.
+//! What distinguishes a file from all others.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -12,7 +12,7 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Not every system tells it.
+    /// Not every system has it.
     #[cfg_attr(unix, expect(clippy::unnecessary_wraps, reason = "this system tells it"))]
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         #[cfg(unix)]

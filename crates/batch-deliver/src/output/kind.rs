@@ -43,7 +43,7 @@ impl OutputKind {
 
     /// Opens what is written directly.
     pub(crate) fn open_direct(path: &Path) -> io::Result<File> {
-        // A descriptor of a file is opened anew, at its beginning.
+        // A descriptor of a file is opened again, at its beginning.
         File::options().append(true).open(path)
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Returns when a name in the folder, which may be new, is on the disk. A folder that may not be read, or on a file system that syncs
-/// none, is no error.
+/// none, is not an error.
 #[cfg(unix)]
 pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let Ok(folder) = File::open(folder_of(path)) else {

@@ -1,8 +1,8 @@
-//! Outputs: which file, pipe or device a name leads to, how it is written, and whether the name still leads to it in the end.
+//! Outputs: which file, pipe or device a name leads to, how it is written, and whether the name still leads to it at the end.
 //!
 //! | what a name leads to | how it is written |
 //! |---|---|
-//! | a file, or nothing yet | whole, by a file beside it that replaces it; or appended to. Links are followed, and stay |
+//! | a file, or nothing yet | whole, by a file next to it that replaces it; or appended to. Links are followed, and stay |
 //! | a pipe, a device, a descriptor such as `/dev/stdout` | directly |
 //! | a folder, a disk, a loop of links, a closed standard output | it is refused |
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use super::kind::sync_folder_of;
 
-/// Writes a file without a name anew, under the name that it had or one like it, and returns that. Returns nothing if it has another name.
+/// Writes a file that has no name again, under the name that it had or one like it, and returns that. Returns nothing if it has another name.
 #[cfg(unix)]
 pub(crate) fn restored(file: &File, path: &Path) -> io::Result<Option<PathBuf>> {
     use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};

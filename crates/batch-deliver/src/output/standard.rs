@@ -17,7 +17,7 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     is_named(path) || followed(path).is_ok_and(|path| is_named(&path))
 }
 
-/// What is said of a standard output that is closed.
+/// What is printed about a standard output that is closed.
 pub(crate) const CLOSED: &str =
     "the standard output is closed (or it is /dev/null and opened to be read as well): redirect it";
 

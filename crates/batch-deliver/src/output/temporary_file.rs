@@ -1,4 +1,4 @@
-//! A file that is written beside another one, and replaces it when it is complete.
+//! A file that is written next to another one, and replaces it when it is complete.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -15,7 +15,7 @@ const NEW: &str = ".new";
 /// Hexadecimal digits of the random number.
 const DIGITS: usize = 16;
 
-/// A file beside another one, which its owner alone may read. Unless it replaces the other one, it is removed.
+/// A file next to another one, which its owner alone may read. Unless it replaces the other one, it is removed.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     file: File,
@@ -31,7 +31,7 @@ struct TemporaryName {
 }
 
 impl TemporaryFile {
-    /// Creates a file beside this one, and locks it. It is an error of the kind `WouldBlock` if another process does the same. What
+    /// Creates a file next to this one, and locks it. It is an error of the kind `WouldBlock` if another process does the same. What
     /// processes that were killed have left is removed.
     pub(crate) fn beside(target: &Path) -> io::Result<Self> {
         let (file, path) = created(target)?;
@@ -147,7 +147,7 @@ fn locked(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Removes the files that killed processes have left beside this one. One that is locked is of a process that is at work.
+/// Removes the files that killed processes have left next to this one. One that is locked is of a process that is at work.
 fn remove_left(target: &Path, own: &Path) -> io::Result<()> {
     let Ok(files) = fs::read_dir(folder_of(target)) else {
         return Ok(());

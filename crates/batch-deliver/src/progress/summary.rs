@@ -76,7 +76,7 @@ impl Summary {
         Ok(outcome)
     }
 
-    /// Notes in the journal that all failures are told, if the whole is done. Otherwise the run that does the rest tells them once more.
+    /// Notes in the journal that all failures were reported, if the whole is done. Otherwise the run that does the rest reports them again.
     fn reported(&self, outcome: Outcome) -> Result<(), Failure> {
         let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
             return Ok(());
@@ -85,7 +85,7 @@ impl Summary {
             return Ok(());
         }
         block_in_place(|| journal.reported())
-            .map_err(|error| Failure::Failed(format!("that this was told cannot be written to the journal: {error}")))
+            .map_err(|error| Failure::Failed(format!("the journal cannot record that this was reported: {error}")))
     }
 
     fn outcome(&self) -> Outcome {

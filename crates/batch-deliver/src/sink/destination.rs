@@ -92,7 +92,7 @@ where
     Failure::Failed(format!("{what} cannot be looked up: {words}. {advice}"))
 }
 
-/// The code of an error, what it means and what the service says of it.
+/// The code of an error, what it means and what the service says about it.
 fn explained<E>(error: SdkError<E, HttpResponse>) -> String
 where
     E: Error + ProvideErrorMetadata + Send + Sync + 'static,

@@ -16,7 +16,7 @@ pub(crate) struct HiddenMessages {
 }
 
 impl ExistingQueue {
-    /// The messages that are not visible now, about. `None` if the service does not tell.
+    /// The messages that are not visible now, about. `None` if the service does not say.
     pub(crate) async fn hidden(&self) -> Result<Option<HiddenMessages>, Failure> {
         use QueueAttributeName::{ApproximateNumberOfMessagesNotVisible, VisibilityTimeout};
 

@@ -195,7 +195,7 @@ mod tests {
         "id".parse().unwrap()
     }
 
-    /// What the library says of the write, which has to be complete.
+    /// What the library says about the write, which has to be complete.
     fn checked(write: &ItemWrite) -> Result<(), String> {
         let table = DynamoTable::new(Simulator::new(1).dynamo_client(), "orders").key("id");
         let checked = DynamoWrites::from(table).check(write);

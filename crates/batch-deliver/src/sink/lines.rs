@@ -37,7 +37,7 @@ enum LineOutput {
     Standard,
     /// A pipe or a device.
     Direct(File),
-    /// A file beside that which it replaces.
+    /// A file next to that which it replaces.
     File(TemporaryFile),
     Object(Box<Upload>),
 }
@@ -89,7 +89,7 @@ impl LineWriter {
         let name = format!("s3://{bucket}/{key}");
         if key.is_empty() || key.ends_with('/') {
             return Err(Failure::WrongUse(format!(
-                "{name} is no name of an object: give s3://bucket/key"
+                "{name} is not the name of an object: give s3://bucket/key"
             )));
         }
         let refused = |error: io::Error| Failure::WrongUse(format!("{name} cannot be written: {error}"));
@@ -148,7 +148,7 @@ impl LineWriter {
     /// Removes what was written, as far as that can be.
     pub(crate) async fn abandon(self) {
         match self.place {
-            // A file beside another one is removed when it is dropped.
+            // A file next to another one is removed when it is dropped.
             LineOutput::Standard | LineOutput::Direct(_) | LineOutput::File(_) => {}
             LineOutput::Object(upload) => upload.abandon().await,
         }

@@ -24,7 +24,7 @@ use super::undelivered::UndeliveredEntry;
 /// How long a queue is empty at the end. A receive that waits asks all servers of SQS.
 pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
 
-/// Messages that are underway at most: they come again after a kill.
+/// Messages that are in progress at most: they come again after a kill.
 const WINDOW: usize = 2_000;
 
 /// Messages of a queue that SQS hides at most, less some for messages that others have received: it counts about 120,000, and answers
@@ -134,7 +134,7 @@ impl Move {
             .try_map_entries(move |received| entry(received, is_fifo, group.as_deref()))
             .on_delivered(|_, received: &Received, _| received.ticket.settle())
             .on_undelivered(move |undelivered| {
-                // Visible at once, it would be received again and again.
+                // Visible at once, it would be received repeatedly.
                 undelivered.entry.ticket.set_aside();
                 let cause = UndeliveredEntry::of(undelivered).printed();
                 note_of_undelivered(&|moved| {
@@ -159,7 +159,7 @@ impl Move {
     }
 }
 
-/// How many of the settled messages are not deleted in the end, and why if their time was not over and the stream has not said it. They
+/// How many of the settled messages were finally not deleted, and why if their time was not over and the stream has not said it. They
 /// are tried for long, but no longer than the calls in flight after a stop.
 pub(super) async fn undeleted(
     progress: &ReceiveProgress,
@@ -182,7 +182,7 @@ pub(super) async fn undeleted(
     }
 }
 
-/// Whether SQS may have hidden no more messages, so that the queue has seemed empty, when so many were kept hidden.
+/// Whether SQS may have hidden no more messages, so that the queue has seemed empty, when this many were kept hidden.
 pub(super) fn is_full(hidden: u64) -> bool {
     hidden >= MOST_HIDDEN
 }

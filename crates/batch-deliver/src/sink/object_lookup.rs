@@ -1,4 +1,4 @@
-//! Looks objects up before they are deleted: S3 answers the deletion of a key that does not exist as that of any other.
+//! Looks objects up before they are deleted: S3 answers the deletion of a key that does not exist as it answers any other.
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::types::ObjectIdentifier;
@@ -30,7 +30,7 @@ pub(crate) struct LookupResult {
 }
 
 impl ObjectLookup {
-    /// Whether these objects are there, by `HeadObject`, which tells the current version of a key from a delete marker.
+    /// Whether these objects are there, by `HeadObject`, which distinguishes the current version of a key from a delete marker.
     pub(crate) async fn of(&self, objects: &[ObjectIdentifier]) -> Result<LookupResult, Failure> {
         let heads = objects.iter().map(|object| {
             let head = self.client.head_object().bucket(&self.bucket).key(object.key());
@@ -59,7 +59,7 @@ impl ObjectLookup {
         Ok(looked_up)
     }
 
-    /// Refuses a bucket that does not exist, which the answers about its objects do not tell from objects that do not.
+    /// Refuses a bucket that does not exist, which the answers about its objects do not say from objects that do not.
     async fn check_bucket(&self) -> Result<(), Failure> {
         let head = self.client.head_bucket().bucket(&self.bucket).send();
         let head = self.time.wait(&format!("the bucket {}", self.bucket), head).await?;

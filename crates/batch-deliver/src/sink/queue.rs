@@ -169,7 +169,7 @@ impl ExistingQueue {
         Ok(own.is_some() && own == other)
     }
 
-    /// `None` if the service does not tell.
+    /// `None` if the service does not say.
     async fn arn(&self) -> Result<Option<String>, Failure> {
         let ask = self.client.get_queue_attributes().queue_url(&self.url);
         let answer = ask.attribute_names(QueueAttributeName::QueueArn).send();

@@ -27,7 +27,7 @@ const OF_SOURCE: [(&str, &str); 3] = [
 ];
 
 const GIVE: &str = "to continue, give it as before";
-const OTHER: &str = "it is another one, or was made anew";
+const OTHER: &str = "it is another one, or was created again";
 
 /// The settings that say where a delivery leads to, each with what to do about another value. The user may know that another place has the
 /// same content. Those that only one of two runs knows are not compared.

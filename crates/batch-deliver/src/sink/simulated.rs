@@ -8,7 +8,7 @@ use crate::format::{self, Key};
 /// The burst of the simulated capacity, in seconds of its rate.
 const BURST_SECONDS: f64 = 0.1;
 
-/// The least burst for a call with at least so many entries. Of larger calls, no more than a second of the rate is accepted at once.
+/// The least burst for a call with at least this many entries. Of larger calls, no more than a second of the rate is accepted at once.
 const LEAST: f64 = 25.0;
 
 /// Entries of a call. From the API references of the services.
@@ -126,7 +126,7 @@ pub(super) fn writes(rate: f64) -> Capacity {
     capacity(rate, WRITES)
 }
 
-/// This rate, of whose burst a call with so many entries takes no more than all: what does not fit into a bucket is lost meanwhile.
+/// This rate, whose burst is at least a call with this many entries: what does not fit into a bucket is lost in the meantime.
 pub(super) fn capacity(rate: f64, entries: f64) -> Capacity {
     Capacity::per_second(rate).burst(entries.min(rate.max(LEAST)).max(rate * BURST_SECONDS))
 }

@@ -51,7 +51,7 @@ pub(crate) async fn table(
         simulated,
         site,
     } = Box::pin(reached(name, key, access)).await?;
-    // A table that has told its key is asked by the target as well, for its indexes and its throughput.
+    // A table whose key is known is asked by the target as well, for its indexes and its throughput.
     let target = target(client, name, key.as_ref().filter(|_| is_given));
     if access.is_dry_run && !is_given {
         let what = format!("the table {name}");

@@ -21,7 +21,7 @@ struct ReadLines {
     crc: Hasher,
     /// The line whose checksum is the first one.
     first: u64,
-    /// For each line that was begun, the checksum of all bytes before it.
+    /// For each line that was started, the checksum of all bytes before it.
     before: VecDeque<u32>,
 }
 

@@ -11,10 +11,10 @@ pub(super) const FILES: &str = "manifest-files.json";
 /// The description of an export.
 pub(super) const SUMMARY: &str = "manifest-summary.json";
 
-/// The folder of the data files. It is in the folder of a full export, and beside the folders of incremental ones, which share it.
+/// The folder of the data files. It is in the folder of a full export, and next to the folders of incremental ones, which share it.
 pub(super) const DATA: &str = "data";
 
-/// The most exports of a folder that are told.
+/// The most exports of a folder that are named.
 const SHOWN: usize = 3;
 
 #[derive(Deserialize)]
@@ -60,7 +60,7 @@ pub(super) fn data_files(folder: &Path) -> Result<Option<DataFiles>, String> {
         match [&path, &shared].into_iter().find(|path| path.exists()) {
             Some(path) => Ok(path.clone()),
             None => Err(format!(
-                "{} is missing, and {} too: copy the whole folder of the export, and the folder {DATA} beside it if it is incremental",
+                "{} is missing, and {} too: copy the whole folder of the export, and the folder {DATA} next to it if it is incremental",
                 path.display(),
                 shared.display()
             )),
@@ -91,7 +91,7 @@ pub(super) fn below(folder: &Path) -> Option<String> {
     (!found.is_empty()).then(|| above(&found))
 }
 
-/// What is said of the folder above these exports. It is not loaded, because a later export would be added to it.
+/// What is printed about the folder above these exports. It is not loaded, because a later export would be added to it.
 pub(super) fn above(exports: &[String]) -> String {
     if let [one] = exports {
         return format!("is the folder above an export: name the export, {one}");
@@ -104,7 +104,7 @@ pub(super) fn above(exports: &[String]) -> String {
     )
 }
 
-/// The folder of this one, also if it is relative.
+/// The folder of this one, even if it is relative.
 fn parent(folder: &Path) -> PathBuf {
     match folder.file_name() {
         Some(_) => folder.parent().map(Path::to_owned).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// A file, from a position on. It is an error if it is shorter at its end than what was read of it: what is read last may be half of a
+/// A file, from a position on. It is an error if it ends before what was read of it: what is read last may be half of a
 /// line, whose rest was cut off, as a rotation of logs does.
 pub(super) struct StoredFile {
     file: File,

@@ -1,4 +1,4 @@
-//! Gzip, as other programs write it: members one after the other, and zeros behind the last one.
+//! Gzip, as other programs write it: members one after another, and zeros behind the last one.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -73,7 +73,7 @@ fn zeros(mut input: impl BufRead) -> io::Result<()> {
             return Ok(());
         }
         if block.iter().any(|byte| *byte != 0) {
-            let words = "behind the gzip data there are other bytes: the file is damaged";
+            let words = "there are other bytes after the gzip data: the file is damaged";
             return Err(io::Error::new(io::ErrorKind::InvalidData, words));
         }
         let length = block.len();

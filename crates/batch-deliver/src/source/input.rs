@@ -121,7 +121,7 @@ impl Input {
         matches!(self.storage, InputStorage::Object(_))
     }
 
-    /// What tells the file or the pipe from others, and whether it is a pipe.
+    /// What distinguishes the file or the pipe from others, and whether it is a pipe.
     pub(crate) fn identity(&self) -> Option<(FileIdentity, bool)> {
         let metadata = match &self.storage {
             InputStorage::File(path) => fs::metadata(path).ok()?,
@@ -155,7 +155,7 @@ impl Input {
         Ok((is_utf_8 && !is_compressed(&start)).then_some(start))
     }
 
-    /// The checksum of all that stands before this line; `None` if there is no such line. Blocks.
+    /// The checksum of all that is before this line; `None` if there is no such line. Blocks.
     pub(crate) fn checksum_before(&self, line: u64) -> io::Result<Option<u32>> {
         checksum_before(line, self.open(&ReadBytes::default(), None)?)
     }

@@ -162,7 +162,7 @@ impl<'a> Bucket<'a> {
         near.retain(|near| *near != folder);
         let near = near_words(&near);
         Failure::WrongUse(if is_folder {
-            format!("there is no object {name}: a folder has / at its end, as in {folder}{near}")
+            format!("there is no object {name}: a folder ends in /, as in {folder}{near}")
         } else if key.is_empty() || key.ends_with('/') {
             format!("there is no object in {name}{near}")
         } else {
@@ -217,7 +217,7 @@ impl<'a> Bucket<'a> {
         let names = export::names(&list.text().await?).ok_or_else(|| failed("has no list of data files".to_owned()))?;
         let own = format!("{folder}{}/", export::DATA);
         let exists = |name: &String| of_key(&format!("{own}{name}")).is_some();
-        // The folder beside it, which incremental exports share, is listed only for them.
+        // The folder next to it, which incremental exports share, is listed only for them.
         let (data, beside) = if names.is_empty() || names.iter().any(exists) {
             (own, Vec::new())
         } else {
@@ -236,7 +236,7 @@ impl<'a> Bucket<'a> {
             });
             object.ok_or_else(|| {
                 failed(format!(
-                    "has no {key}: copy the whole export, and the folder {} beside it if it is incremental",
+                    "has no {key}: copy the whole export, and the folder {} next to it if it is incremental",
                     export::DATA
                 ))
             })

@@ -87,7 +87,7 @@ fn matching(pattern: &str) -> Result<Vec<Input>, Failure> {
     files.iter().map(|file| Input::file(file)).collect()
 }
 
-/// The most names that are told.
+/// The most names that are shown.
 const SHOWN: usize = 3;
 
 /// The first names, the number and the size of the inputs, for people to see what a name or a pattern has found.

@@ -30,7 +30,7 @@ pub(super) const IN_A_FOLDER: MatchOptions = MatchOptions {
     require_literal_leading_dot: true,
 };
 
-/// Whether an argument names this object. Without a slash at its end and without wildcards, a name is that of one object, so
+/// Whether an argument names this object. Without a slash at the end and without wildcards, a name is that of one object, so
 /// that nothing is read, and above all nothing is deleted, whose name only begins so.
 pub(crate) fn names(argument: &str, object: &str) -> bool {
     argument == object
@@ -61,7 +61,7 @@ pub(super) fn parts(name: &str) -> Result<(&str, &str), String> {
     }
 }
 
-/// The most names that are told.
+/// The most names that are shown.
 const SHOWN: usize = 3;
 
 /// The similarity, from 0 to 1, from which a name may be a slip of another one.

@@ -23,7 +23,7 @@ const PART: u64 = 1 << 20;
 /// times, within a second or two, and only until its answer begins.
 const TIMES: u32 = 6;
 
-/// Codes of refusals that are about the worker or the moment and not about the object, though their status is one of wrong requests.
+/// Codes of refusals that are about the worker or the moment and not about the object, although their status is one of wrong requests.
 const OF_WORKER: [&str; 9] = [
     "AuthorizationHeaderMalformed",
     "ExpiredToken",

@@ -1,4 +1,4 @@
-//! Reads and parses in a thread beside the delivery.
+//! Reads and parses in a thread of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -125,7 +125,7 @@ impl TableReads {
     }
 
     /// The same scan, from this position on if there is one. Its pages are small: those of all segments are in memory, where small
-    /// items take ten times their size, and few items are read again if it is interrupted once more.
+    /// items take ten times their size, and few items are read again if it is interrupted again.
     pub(crate) fn scan_from(&self, client: Client, stop: CancellationToken, position: Option<ScanPosition>) -> Scan {
         let scan = self.scan(client, stop).page_items(PAGE_ITEMS);
         position.into_iter().fold(scan, Scan::from_position)
@@ -212,7 +212,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Waits until so many items may have been sent. If nothing is kept any more, the delivery is being cancelled.
+    /// Waits until this many items may have been sent. If nothing is kept, the delivery is being cancelled.
     async fn may_send(&mut self, sent: u64) {
         let most = self.most;
         let _ = self.settled.wait_for(|settled| sent <= settled + most).await;

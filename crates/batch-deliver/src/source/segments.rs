@@ -27,7 +27,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// The name of a table as an input that is divided into so many segments: `dynamodb://films?segments=64`.
+    /// The name of a table as an input that is divided into this many segments: `dynamodb://films?segments=64`.
     pub(crate) fn input(table: &str, count: u32) -> String {
         format!("{SCHEME}{table}{COUNT}{count}")
     }

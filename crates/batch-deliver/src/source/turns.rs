@@ -1,4 +1,4 @@
-//! The records of all inputs, one input after the other, or one record of each in turn.
+//! The records of all inputs, one input after another, or one record of each in turn.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,7 +19,7 @@ const MOST_OPEN: usize = 32;
 /// The order of the records of several inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// One input after the other, so that what is named later wins.
+    /// One input after another, so that what is named later wins.
     File,
     /// One record of each input in turn, which distributes sorted inputs over the partitions of a table.
     Turns,
@@ -52,7 +52,7 @@ pub(crate) struct NumberedRecord<E> {
     pub(crate) place: LinePlace,
     /// The text that it is read from, if dead letters are to repeat it.
     pub(crate) text: Option<Box<[u8]>>,
-    /// The checksum of all that stands before its line in the input, if it has a flaw and is the first record of its line.
+    /// The checksum of all that is before its line in the input, if it has a flaw and is the first record of its line.
     pub(crate) checksum_before: Option<u32>,
     /// The header that dead letters need to repeat it, if it is a row with a flaw.
     pub(crate) header: Option<Box<[u8]>>,
@@ -142,13 +142,13 @@ impl<E> Turns<E> {
         }
     }
 
-    /// With a checksum of what stands before each flaw, and of what is read of each input.
+    /// With a checksum of what is before each flaw, and of what is read of each input.
     pub(crate) fn with_checksums(mut self, read_so_far: ReadSoFar) -> Self {
         self.read_so_far = Some(read_so_far);
         self
     }
 
-    /// Reads one input after the other instead.
+    /// Reads one input after another instead.
     pub(crate) fn one_by_one(mut self) -> Self {
         self.most_open = 1;
         self
@@ -217,8 +217,8 @@ impl<E> Turns<E> {
         match self.settled.last() {
             Some(last) if last >= self.number => {
                 let words = format!(
-                    "they have {} records, but record {} is settled: the journal is that of other inputs, and what it says of these is \
-                     wrong",
+                    "they have {} records, but record {} is settled: the journal is that of other inputs, and is wrong about these \
+                     ",
                     self.number,
                     last + 1
                 );

@@ -1,4 +1,4 @@
-//! What delivers the shards of a worker, one after the other.
+//! What delivers the shards of a worker, one after another.
 
 use serde_json::json;
 

@@ -21,7 +21,7 @@ use crate::sink::{DeliveryOptions, PaceOptions, Target};
 use crate::source::{DENIED, Input, Segments, exactly, may_be_read_elsewhere};
 use crate::stop::Stop;
 
-/// Delivers one shard after the other. All share one pace.
+/// Delivers one shard after another. All share one pace.
 pub(crate) struct Worker<T: Target> {
     pub(super) job: Job<T>,
     reads: InputReads<T::Entry>,

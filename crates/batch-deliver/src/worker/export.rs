@@ -24,7 +24,7 @@ use crate::stop::Stop;
 /// Bytes of lines that are written together.
 const WRITTEN: usize = 256 << 10;
 
-/// Exports one segment after the other.
+/// Exports one segment after another.
 pub(crate) struct Exporter {
     /// What is read, of whichever table.
     pub(crate) reads: TableReads,
@@ -35,7 +35,7 @@ pub(crate) struct Exporter {
     /// How the folder and the checkpoints are reached.
     pub(crate) connection: Connection,
     pub(crate) format: ItemFormat,
-    /// Bytes of the lines of a part, after which the next one is begun.
+    /// Bytes of the lines of a part, after which the next one starts.
     pub(crate) part_bytes: u64,
     /// The folder or the prefix of the positions. Without them, a later attempt would cut the segment into other parts.
     pub(crate) checkpoints: Location,
@@ -65,7 +65,7 @@ impl SegmentJournal {
         block_in_place(|| journal.confirm()).map_err(|error| ShardResult::of_checkpoint(&error))
     }
 
-    /// Keeps where the scan is continued after so many items, of which the last one has this key.
+    /// Keeps where the scan is continued after this many items, of which the last one has this key.
     fn keep(&mut self, written: u64, last: Option<Value>, has_ended: bool) -> Result<(), ShardResult> {
         let Some(journal) = &mut self.0 else { return Ok(()) };
         block_in_place(|| journal.keep(written, last, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
@@ -279,7 +279,7 @@ impl Attempts for Exporter {
             Some(Ok(segments)) => segments,
             Some(Err(words)) => return (self.told(ShardResult::no_shard(&words)), None),
             None => {
-                let words = format!("{} is no table: --export is for the segments of tables", shard.input);
+                let words = format!("{} is not a table: --export is for the segments of tables", shard.input);
                 return (self.told(ShardResult::failed(UNREADABLE, words)), None);
             }
         };

@@ -1,4 +1,4 @@
-//! Shards of many machines: plans, the shard of one of several processes, and workers that are given one shard after the other.
+//! Shards of many machines: plans, the shard of one of several processes, and workers that are given one shard after another.
 
 mod activity;
 mod attempts;

@@ -51,7 +51,7 @@ impl InputVersion {
 }
 
 impl PlannedShard {
-    /// Its checkpoint at this place. Another run of the same plan must not go on behind it, so its name has the execution; `None` without
+    /// Its checkpoint at this place. Another run of the same plan must not continue after it, so its name has the execution; `None` without
     /// one.
     pub(super) fn checkpoint(&self, place: &Location) -> Option<Location> {
         let name = self.name(Some(self.execution.as_deref()?));

@@ -28,7 +28,7 @@ pub(crate) enum SourceTables {
 }
 
 impl<E> SegmentSource<E> {
-    /// The table, if its items are taken for this destination.
+    /// The table, if its items are read for this destination.
     pub(super) async fn table<T: Target>(
         &self,
         name: &str,

@@ -42,7 +42,7 @@ pub(crate) async fn work<W: Attempts>(
             worker.remove_checkpoint(checkpoint).await;
         }
         if let Some(fault) = answer.fault_of_worker() {
-            // Otherwise it would take one shard after the other and fail them all.
+            // Otherwise it would take one shard after another and fail them all.
             return Err(Failure::Failed(format!("the worker ends: {fault}")));
         }
         if console.is_closed() {

@@ -31,7 +31,7 @@ pub(super) const DEAD_LETTERS: &str = "DeadLetters";
 /// The worker had to stop, has lost the shard, or has reached its deadline.
 pub(super) const INTERRUPTED: &str = "Interrupted";
 
-/// What was handed out is no shard that could be delivered.
+/// What was handed out is not a shard that could be delivered.
 const NO_SHARD: &str = "NoShard";
 
 /// The input or the table of a shard cannot be read, or has a bad line.
@@ -60,7 +60,7 @@ impl ShardResult {
         }
     }
 
-    /// What was handed out is no shard.
+    /// What was handed out is not a shard.
     pub(super) fn no_shard(words: &str) -> Self {
         let words = format!("{words}: a shard needs input, begin and end, as written by `batch-deliver plan`");
         Self::failed(NO_SHARD, words)
@@ -68,7 +68,7 @@ impl ShardResult {
 
     /// A shard of an unknown run, and so with the checkpoints of other runs.
     pub(super) fn without_execution() -> Self {
-        let words = "with --checkpoints a shard needs execution, the name of the run that hands it out: without it, another run of the same plan would go on where this one has ended";
+        let words = "with --checkpoints a shard needs execution, the name of the run that hands it out: without it, another run of the same plan would continue where this one has ended";
         Self::failed(NO_SHARD, words.to_owned())
     }
 
@@ -129,7 +129,7 @@ impl ShardResult {
         match &summary.ended {
             Some(ended) if ended.is_unreachable() => Self::failed(STOPPED, ended.to_string()),
             Some(ended) => Self::failed(UNREADABLE, ended.to_string()),
-            // Entries that are no dead letters are left to the next attempt. Without a checkpoint it would begin anew, and come no further.
+            // Entries that are not dead letters are left to the next attempt. Without a checkpoint it would start over, and come no further.
             None if summary.settling.journal.is_some() => {
                 let words = format!("the deadline was reached: {} were delivered", report.delivered);
                 Self::failed(INTERRUPTED, words)

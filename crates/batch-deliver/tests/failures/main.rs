@@ -1,4 +1,4 @@
-//! Everything that the program does with files fails once, one operation after the other, and it is killed at each of them: what was
+//! Everything that the program does with files fails once, one operation after another, and it is killed at each of them: what was
 //! taken from the input is delivered or kept in the end.
 //!
 //! A library that is loaded before that of C counts the operations, and lets one of them fail: see `interpose.c`. A plain run tries

@@ -113,7 +113,7 @@ fn whatever_happens_to_a_fleet_each_entry_is_delivered_or_a_dead_letter() {
     );
 }
 
-/// Each request to S3, to the activity and to the table or the queue, one after the other.
+/// Each request to S3, to the activity and to the table or the queue, one after another.
 #[test]
 fn each_request_of_a_worker_fails_once_and_nothing_is_lost() {
     let is_sample = env::var("FLEET").is_err();

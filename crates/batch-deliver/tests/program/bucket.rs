@@ -14,7 +14,7 @@ const UNSTEADY: &str = "unsteady";
 
 pub(crate) type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
-/// Serves a bucket `b` as S3 does, as far as the program asks for it.
+/// Serves a bucket `b`, which is also called `bucket`, as S3 does, as far as the program asks for it.
 pub(crate) struct Bucket {
     objects: Objects,
     pub(crate) endpoint: String,
@@ -143,6 +143,7 @@ fn part(request: &Request, query: &str, key: &str, objects: &mut BTreeMap<String
 pub(crate) fn answer(request: &Request, objects: &Objects) -> Response {
     let mut objects = objects.lock().unwrap();
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let path = &path.replacen("/bucket", "/b", 1);
     if request.method != "PUT" && path.trim_end_matches('/') == "/b" {
         return Response(200, String::new(), list(&objects, query).into_bytes());
     }

@@ -158,7 +158,10 @@ fn a_checkpoint_of_other_options_is_replaced_with_a_warning() {
     assert_eq!(run("", [whole()]).0, failure("Unreadable"));
     let (answer, told) = run("--keep-going 1 --format json", [whole()]);
     assert_eq!(answer.1["settled_before"], 0, "{}", told.stderr);
-    told.expect(130, "the checkpoint is replaced, and the shard begins anew: ");
+    told.expect(
+        130,
+        "the checkpoint is replaced, and the shard starts from its beginning: ",
+    );
 }
 
 #[test]

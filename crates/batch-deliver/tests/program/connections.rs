@@ -21,7 +21,7 @@ fn a_credential_with_a_line_feed_is_named_before_anything_is_begun() {
     let id = ("AWS_ACCESS_KEY_ID", "AKIA-OF-A-TEST\n");
     for key in ["", "--key id:N"] {
         let run = load(&format!("{} {key}", served.arguments()), &[id], "");
-        run.expect(2, "error: the access key id has a line feed at its end");
+        run.expect(2, "error: the access key id has a line feed at the end");
         assert!(!run.stderr.contains("AKIA"), "{}", run.stderr);
     }
     assert!(served.items().is_empty());
@@ -41,7 +41,7 @@ fn an_endpoint_of_the_environment_that_is_empty_is_ignored_and_one_without_a_sch
         }
         for variable in [all, table, "AWS_ENDPOINT_URL_S3"] {
             let run = load(key, &[(variable, "localhost:8000")], "");
-            run.expect(2, &format!("error: {variable} is no endpoint: a URL is needed"));
+            run.expect(2, &format!("error: {variable} is not an endpoint: a URL is needed"));
         }
         let arguments = format!("{key} {}", served.arguments());
         load(&arguments, &[(all, "localhost:8000")], "").expect(0, "3 delivered to items");
@@ -55,7 +55,10 @@ fn an_endpoint_of_the_profile_is_used_behind_empty_variables_and_refused_without
     let profile = format!("endpoint_url = {}", served.endpoint());
     load("", &empty, &profile).expect(0, "3 delivered to items");
     let wrong = load("", &[], "endpoint_url = localhost:8000");
-    wrong.expect(2, "error: endpoint_url in the profile is no endpoint: a URL is needed");
+    wrong.expect(
+        2,
+        "error: endpoint_url in the profile is not an endpoint: a URL is needed",
+    );
 }
 
 #[test]
@@ -145,7 +148,7 @@ fn a_region_that_is_no_host_label_is_refused_by_its_value() {
             ("us_east_1", r#""us_east_1""#),
         ] {
             let run = load(key, &[("AWS_REGION", region)], "");
-            run.expect(2, &format!("error: {shown} is no AWS region"));
+            run.expect(2, &format!("error: {shown} is not an AWS region"));
         }
     }
 }

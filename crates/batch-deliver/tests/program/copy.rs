@@ -348,7 +348,7 @@ fn a_journal_is_of_one_copy() {
     tables.folder.write("other", "{}\n");
     tables
         .copy("--resume other")
-        .expect(2, "other is no journal of a table that is read");
+        .expect(2, "other is not a journal of a table that is read");
 }
 
 /// The journal of the old table would say that the items of the new one are settled.
@@ -370,7 +370,7 @@ fn a_journal_is_of_the_tables_that_were_there() {
             .expect(2, words)
             .expect(
                 2,
-                "it is another one, or was made anew; --trust-journal continues all the same. To start over",
+                "it is another one, or was created again; --trust-journal continues anyway. To start over",
             );
     }
 }

@@ -169,7 +169,7 @@ fn a_table_whose_pages_come_again_ends_the_command_with_an_error() {
             "diff items other",
         ] {
             let run = ended(&folder, &format!("{command} --endpoint-url {endpoint}"));
-            run.expect(1, "the key to go on from is that of an earlier page");
+            run.expect(1, "the key to continue from is that of an earlier page");
         }
     }
 }

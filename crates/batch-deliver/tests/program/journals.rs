@@ -187,7 +187,7 @@ fn a_journal_of_a_table_that_was_made_anew_is_refused() {
         served.create_again();
         folder
             .run(&load)
-            .expect(2, "it is another one, or was made anew")
+            .expect(2, "it is another one, or was created again")
             .expect(2, "--trust-journal");
     }
 }
@@ -226,13 +226,13 @@ fn an_input_of_the_same_size_and_time_with_another_content_is_refused() {
     assert!(modified > UNIX_EPOCH);
     folder
         .run(&load)
-        .expect(2, "a.jsonl has another content than what was read of it")
+        .expect(2, "a.jsonl has other content than when it was read")
         .expect(2, "--trust-journal");
     folder
         .run(&format!("{load} --trust-journal"))
-        .expect(0, "a.jsonl has another content than what was read of it");
+        .expect(0, "a.jsonl has other content than when it was read");
     write_again(text);
-    folder.run(&load).expect(2, "a.jsonl has another content");
+    folder.run(&load).expect(2, "a.jsonl has other content");
 }
 
 /// Its records may be more or fewer, and those of the inputs behind it would have other numbers.
@@ -315,7 +315,7 @@ fn a_journal_that_is_damaged_or_of_an_older_version_is_refused() {
     );
     folder.run(&load).expect(2, "state is the journal of an older version");
     folder.write("state", "anything\n");
-    folder.run(&load).expect(2, "state is no journal of this program");
+    folder.run(&load).expect(2, "state is not a journal of this program");
 }
 
 /// The address of a service whose tables may not be described, and in which STS tells this account.

@@ -13,6 +13,8 @@ mod copy;
 mod dead_letters;
 mod deletions;
 mod diff;
+#[cfg(unix)]
+mod documents;
 mod drains;
 mod dry_runs;
 #[cfg(unix)]
@@ -40,7 +42,6 @@ mod pseudo_terminal;
 mod put;
 mod queues;
 mod resuming;
-mod sample;
 #[cfg(unix)]
 mod segment_exports;
 #[cfg(unix)]

@@ -67,7 +67,7 @@ fn load(folder: &Folder, served: &Served, input: &str) -> [u64; 3] {
     [entries, bytes, most]
 }
 
-/// For the figures in `README.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture memory`
+/// For the figures in `docs/figures.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture memory`
 #[test]
 #[ignore = "takes 2 min, and prints figures"]
 fn memory_has_a_bound_while_a_load_looks_ahead() {

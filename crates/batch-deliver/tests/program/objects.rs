@@ -159,7 +159,7 @@ fn a_journal_in_a_bucket_tells_the_next_run_what_is_settled() {
         again.stderr
     );
     bucket.put("state", "oops");
-    load().expect(2, "s3://b/state is no journal of this program");
+    load().expect(2, "s3://b/state is not a journal of this program");
     folder.write("a.jsonl", items(0..9));
     bucket.remove("state");
     load().expect(0, "9 delivered");
@@ -183,7 +183,7 @@ fn a_load_that_is_killed_goes_on_by_the_journal_in_its_bucket() {
     child.wait().unwrap();
     served.table.set_capacity(Capacity::unlimited());
     let rest = run(resumed(&folder, &bucket, &served));
-    rest.expect(0, "s3://b/state has not ended by itself: watching it")
+    rest.expect(0, "s3://b/state has not ended cleanly: watching it")
         .expect(0, "lines are settled by earlier runs")
         .expect(0, "up to 4,496 entries may be sent twice");
     assert_eq!(served.ids(), (0..ITEMS).collect::<Vec<_>>());
@@ -201,7 +201,7 @@ fn a_journal_in_a_bucket_is_of_one_run_at_a_time() {
     let other = run(resumed(&folder, &bucket, &served));
     other.expect(
         2,
-        "the journal s3://b/state is in use by another load: wait for its end",
+        "the journal s3://b/state is in use by another load: wait until it ends",
     );
     // It stops as soon as another run has its journal, and leaves that as it is.
     bucket.put("state", "of another run");

@@ -50,7 +50,7 @@ fn what_a_pipe_makes_of_items_is_in_the_other_table() {
     }
 }
 
-/// For the figures in `README.md`: `cargo test --test program -- --ignored --nocapture a_pipe_beside_a_copy`
+/// For the figures in `docs/figures.md`: `cargo test --test program -- --ignored --nocapture a_pipe_beside_a_copy`
 #[test]
 #[ignore = "takes 20 s, and prints figures"]
 fn a_pipe_beside_a_copy() {

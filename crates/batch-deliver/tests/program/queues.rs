@@ -218,7 +218,7 @@ fn a_message_that_is_refused_keeps_those_behind_it_in_its_group() {
     to.poison(|message| message["MessageBody"].as_str().unwrap().contains(r#""number":17"#));
     queues.run("move --from a.fifo --to b.fifo").expect(
         1,
-        "1 message that could not be sent, and all behind in the same groups, the first because",
+        "1 message that could not be sent, and all behind them in the same groups, the first because",
     );
     assert_eq!(sorted(numbers(&from)), [17, 22, 27]);
     assert_eq!((from.in_flight(), to.len()), (0, 27));
@@ -374,7 +374,7 @@ fn what_stays_again_and_again_becomes_a_dead_letter_of_its_queue_and_goes_back()
 fn dead_letters_go_back_to_their_only_queue() {
     let queues = Queues::new();
     let letters = queues.filled("letters", 50);
-    queues.run("redrive --queue letters").expect(2, "of no queue");
+    queues.run("redrive --queue letters").expect(2, "of any queue");
     let orders = queues.queue("orders", QueueOptions::default().dead_letter_queue("letters"));
     let refunds = queues.queue("refunds", QueueOptions::default());
     queues

@@ -58,7 +58,10 @@ fn segments_are_exported_in_parts_that_can_be_loaded() {
     let worker = exporting(&tables, &activity);
     assert_eq!(sum(&activity, 2, "exported"), 3_000);
     assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Unreadable")));
-    terminate(worker).expect(130, "items.jsonl is no table: --export is for the segments of tables");
+    terminate(worker).expect(
+        130,
+        "items.jsonl is not a table: --export is for the segments of tables",
+    );
     let (ids, parts) = exported(&tables.folder);
     assert_eq!(ids, (0..3_000).collect::<Vec<_>>());
     assert!((4..20).contains(&parts), "{parts}");

@@ -87,7 +87,7 @@ fn every_shard_is_answered_with_its_counts_or_its_error() {
     terminate(worker).expect(130, "shard ends at");
 }
 
-/// Another worker may reach it. This one would take one shard after the other.
+/// Another worker may reach it. This one would take one shard after another.
 #[test]
 fn a_worker_that_cannot_reach_its_input_gives_the_shard_back_and_ends() {
     let folder = Folder::new();
@@ -355,7 +355,7 @@ fn a_shard_whose_last_bad_line_cannot_be_put_fails_as_dead_letters_and_keeps_its
     assert_eq!(bucket.objects("checkpoints/").len(), 1);
 }
 
-/// For the figures in `README.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture four_workers`
+/// For the figures in `docs/figures.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture four_workers`
 #[test]
 #[ignore = "takes 20 s, and prints figures"]
 fn four_workers_share_what_a_table_takes() {

@@ -7,7 +7,7 @@ use super::super::tests::{assert_about, first_attempts};
 use super::*;
 use crate::pace::PaceState;
 
-/// Calls of so many entries of each key, ten milliseconds apart; of the first key so many are throttled.
+/// Calls of this many entries of each key, ten milliseconds apart; of the first key this many are throttled.
 struct Calls {
     keys: HotKeys,
     jitter: Jitter,

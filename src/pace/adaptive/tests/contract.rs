@@ -136,7 +136,7 @@ fn units_are_counted_unless_entries_are() {
     assert!(!Adaptive::default().by_write_units(false).counts_units());
 }
 
-/// Calls with 20 fresh entries and five retries, of which so many of each are throttled, 10 ms apart.
+/// Calls with 20 fresh entries and five retries, of which this many of each are throttled, 10 ms apart.
 fn observe(strategy: &Adaptive, start: Instant, calls: u32, throttled: (usize, usize)) -> Instant {
     for call in 0..calls {
         let now = start + call * TRIP;

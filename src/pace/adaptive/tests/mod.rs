@@ -14,7 +14,7 @@ pub(super) fn assert_about(value: f64, expected: f64) {
     assert!(is_about, "{value} instead of {expected}");
 }
 
-/// The answer to a call of 25 fresh entries that left 10 ms before, and of which so many were rejected.
+/// The answer to a call of 25 fresh entries that left 10 ms before, and of which this many were rejected.
 pub(super) fn answer(now: f64, rejected: f64) -> Observation {
     answer_to(now, Trials::new(25.0, rejected), Trials::default())
 }

@@ -18,9 +18,9 @@ enum Step {
     Pass(Duration),
     /// The clock is set back, as clocks of virtual machines are.
     Back(Duration),
-    /// A worker asks to send so many entries.
+    /// A worker asks to send this many entries.
     Ask(usize),
-    /// The oldest call is answered: so many of ten accepted, throttled, failed.
+    /// The oldest call is answered: this many of ten accepted, throttled, failed.
     Answer(u8, u8),
     /// The service is said to be back.
     Reset,
@@ -106,7 +106,7 @@ impl Worker {
         );
     }
 
-    /// Entries that one worker gets accepted in so many seconds by a service that takes everything, at a round trip of
+    /// Entries that one worker gets accepted in this many seconds by a service that takes everything, at a round trip of
     /// 50 ms.
     fn accepted_by_a_healthy_service(&mut self, seconds: u64) -> usize {
         let trip = Duration::from_millis(50);

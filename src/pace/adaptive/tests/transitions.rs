@@ -319,7 +319,7 @@ fn calls_that_are_throttled_at_random_are_harmless_and_leave_the_capacity_as_it_
     }
 }
 
-/// From inside a process, rejections that others cause look like random ones: an overload must not be taken for harmless.
+/// From inside a process, rejections that others cause look like random ones: an overload must not count as harmless.
 #[test]
 fn a_third_of_all_calls_is_never_harmless() {
     let mut delivery = Delivery::to(Service::of(1000.0));

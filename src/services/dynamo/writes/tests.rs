@@ -1,4 +1,4 @@
-//! What a write is sent with, and what its answers mean, also after a lost one.
+//! What a write is sent with, and what its answers mean, even after a lost one.
 
 #[cfg(feature = "spool")]
 use std::collections::{BTreeSet, HashSet};
@@ -221,7 +221,7 @@ async fn a_counter_keeps_its_token_until_it_is_applied() {
     let token = |request: &Value| request["ClientRequestToken"].as_str().unwrap().to_owned();
     let tokens: Vec<_> = requests.iter().map(token).collect();
     assert!(tokens[..4].iter().all(|token| *token == tokens[0]), "{tokens:?}");
-    // It was applied: delivered once more, it is another write.
+    // It was applied: delivered again, it is another write.
     assert_ne!(tokens[4], tokens[0]);
     assert!(
         requests[..4].iter().all(|request| *request == requests[0]),

@@ -178,7 +178,7 @@ fn a_message_that_breaks_its_own_rules_is_no_aggregate() {
         b"\x0a\x01k\x1a\x02\x08\x00",
         // The explicit hash key is not in the table.
         b"\x0a\x01k\x1a\x08\x08\x00\x10\x00\x1a\x02hi",
-        // A key that is no text.
+        // A key that is not a text.
         b"\x0a\x01\xff\x1a\x06\x08\x00\x1a\x02hi",
         // Longer than the message.
         b"\x0a\x7fk",

@@ -85,7 +85,7 @@ impl Store {
 }
 
 /// The changes to the client's configuration for these calls. Its retries stay on, because uploading an object twice does no
-/// harm. Once S3 has refused the credentials, they are loaded anew.
+/// harm. Once S3 has refused the credentials, they are loaded again.
 fn per_call(client: &Client) -> Changes<Builder> {
     let renewal = renewal!(aws_sdk_s3, client);
     let changes = Config::builder().interceptor(Transmission::renewing(renewal.clone()));

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 const REMEMBERED: usize = 1_000;
 
 /// So often one message is deleted at most. A standard queue returns a message now and then that it has deleted, because it delivers at
-/// least once, but not again and again.
+/// least once, but not repeatedly.
 const MOST_TIMES: u32 = 5;
 
-/// Notices that a queue returns messages again and again although it has deleted them, so that it is never empty.
+/// Notices that a queue returns messages repeatedly although it has deleted them, so that it is never empty.
 #[derive(Debug, Default)]
 pub(super) struct Deletions {
     count: usize,

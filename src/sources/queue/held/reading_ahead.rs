@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What was settled in this time tells how fast the consumer is.
+/// What was settled in this time shows how fast the consumer is.
 const SEEN: Duration = Duration::from_secs(8);
 
 /// As many messages as were settled in this part of it are received in advance, and wait for two seconds: far longer than a round trip, and
 /// short for a message that another consumer could have. Since the first messages count from the start of the process, one that is
-/// restarted again and again has settled several for each that it has received in vain.
+/// restarted repeatedly has settled several for each that it has received in vain.
 const PART: usize = 4;
 
 /// What the consumer takes.
@@ -51,7 +51,7 @@ impl ReadingAhead {
         self.settled.push_back(now);
     }
 
-    /// How many messages are to be there for the consumer or on their way, besides those that it has in hand. If none may come in advance,
+    /// How many messages are to be there for the consumer or on their way, in addition to those that it has in hand. If none may come in advance,
     /// as many as it has had in hand at once.
     pub(super) fn wanted(&mut self, now: Instant, in_hand: usize, may_come_in_advance: bool) -> usize {
         while self.settled.front().is_some_and(|at| *at + SEEN < now) {

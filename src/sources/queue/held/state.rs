@@ -17,7 +17,7 @@ use crate::services::sqs::MAX_MESSAGES;
 use crate::sources::queue::held_message::{HeldMessage, Phase};
 use crate::sources::queue::progress::{ReceiveError, ReceiveFigures};
 
-/// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
+/// Messages that were accepted elsewhere and could not be deleted: this many are remembered.
 const MOST_REMEMBERED: usize = 100_000;
 
 /// Messages that may be set aside, less some for those that others have received: SQS hides about 120,000 of a queue, and answers further
@@ -49,7 +49,7 @@ pub(super) struct HeldState {
     pub(super) is_prepared: bool,
     to_delete: Vec<u64>,
     to_release: Vec<u64>,
-    /// When a message was underway last, or may have been.
+    /// When a message was last in progress, or may have been.
     active_at: Instant,
     /// When a message was received, taken or settled last.
     changed_at: Instant,
@@ -100,7 +100,7 @@ pub(crate) struct Work {
 }
 
 impl Load {
-    /// Whether nothing goes on before a message that was handed out is settled or released.
+    /// Whether nothing continues before a message that was handed out is settled or released.
     pub(crate) fn is_held_up(&self) -> bool {
         self.handed_out > 0 && self.ready == 0
     }
@@ -147,7 +147,7 @@ impl HeldState {
         self.active_at = Instant::now() + self.visibility;
     }
 
-    /// Messages become dead letters after so many receives.
+    /// Messages become dead letters after this many receives.
     pub(super) fn limit_receives(&mut self, max_receives: Option<u32>) {
         self.max_receives = max_receives;
     }
@@ -169,7 +169,7 @@ impl HeldState {
         self.messages.get(&number).map_or(0, |held| held.receives)
     }
 
-    /// Whether the message becomes a dead letter when it is received once more.
+    /// Whether the message becomes a dead letter when it is received again.
     fn is_last_receive(&self, number: u64) -> bool {
         self.max_receives.is_some_and(|most| self.receives(number) >= most)
     }
@@ -235,7 +235,7 @@ impl HeldState {
         }
     }
 
-    /// The message is the next one of its group. One that must not be received once more is handed out before the others.
+    /// The message is the next one of its group. One that must not be received again is handed out before the others.
     fn is_ready(&mut self, number: u64) {
         if self.is_last_receive(number) {
             self.ready.push_front(number);
@@ -296,7 +296,7 @@ impl HeldState {
     }
 
     /// The message becomes visible after the delay. Those behind it in its group are kept: SQS gives it out again alone, although they
-    /// are hidden, and each of them has a receive less if it is received once more.
+    /// are hidden, and each of them has a receive less if it is received again.
     pub(super) fn release(&mut self, number: u64, delay: Duration) {
         let Some(held) = self.handed_out(number) else {
             return;

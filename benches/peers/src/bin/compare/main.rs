@@ -1,4 +1,4 @@
-//! Runs every contestant with the same work against the same service, one after the other, and writes the results.
+//! Runs every contestant with the same work against the same service, one after another, and writes the results.
 
 mod contestant;
 mod instructions;
@@ -16,7 +16,7 @@ use peers::{Failure, SCENARIOS, Scenario};
 /// The heading of the results of another bench. From there on the file is not changed.
 const OTHERS: &str = "\n# Compared with SDK + backon alone";
 
-/// Runs every contestant with the same work against the same service, one after the other.
+/// Runs every contestant with the same work against the same service, one after another.
 #[derive(Parser)]
 struct Arguments {
     /// Only this scenario; may be given several times

@@ -1,4 +1,4 @@
-//! `graphddb_runtime`: one chunk after the other, by each worker.
+//! `graphddb_runtime`: one chunk after another, by each worker.
 
 use std::sync::Arc;
 

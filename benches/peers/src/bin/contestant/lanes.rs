@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use peers::{Service, Work};
 
-/// Sequences of chunks. The sequences may be sent at once, the chunks of each only one after the other: messages of a
+/// Sequences of chunks. The sequences may be sent at once, the chunks of each only one after another: messages of a
 /// group are all in one.
 pub fn sequences(
     work: &Work,

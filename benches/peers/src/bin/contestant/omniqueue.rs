@@ -1,4 +1,4 @@
-//! `omniqueue`: one chunk after the other, by each worker.
+//! `omniqueue`: one chunk after another, by each worker.
 
 use std::sync::Arc;
 

@@ -107,7 +107,7 @@ fn binary(content: &Value) -> Option<Vec<u8>> {
     bytes(content.as_str()?).ok()
 }
 
-/// What tells a member of a set of this type from the others.
+/// What distinguishes a member of a set of this type from the others.
 pub(super) fn identity(tag: &str, member: &Value) -> String {
     let text = member.as_str().unwrap_or_default();
     match number(member).filter(|_| tag == "NS") {

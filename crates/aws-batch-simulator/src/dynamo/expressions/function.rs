@@ -17,7 +17,7 @@ pub(super) enum Term {
 }
 
 impl Parser<'_, '_> {
-    /// A function whose name and parenthesis are taken. The operands of a function are no functions.
+    /// A function whose name and parenthesis are taken. The operands of a function cannot be functions.
     pub(super) fn function(&mut self, name: &str) -> Result<Term, Refusal> {
         let known = [
             "attribute_exists",

@@ -17,7 +17,7 @@ pub(crate) struct KeyCondition {
     sort: Condition,
 }
 
-/// What a condition says of one attribute.
+/// What a condition says about one attribute.
 struct AttributeCondition<'c> {
     name: &'c str,
     /// The value that it must be equal to, if it must be.

@@ -35,7 +35,7 @@ use super::value::{LARGEST_ITEM, size_of_item};
 use super::wording::Wording;
 use crate::wire::Refusal;
 
-/// What a change asks for besides its item or its key.
+/// What a change asks for in addition to its item or its key.
 struct ChangeExpressions {
     condition: Condition,
     update: Option<Update>,
@@ -111,7 +111,7 @@ fn plain(item: &Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// Refuses a change that stands alone if its expressions are wrong, whatever its table is.
+/// Refuses a change that is a call of its own if its expressions are wrong, whatever its table is.
 pub(super) fn check(change: &Change) -> Result<(), Refusal> {
     requested(change, Wording::Member).map(|_| ())
 }

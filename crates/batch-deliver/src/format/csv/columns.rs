@@ -13,7 +13,7 @@ use crate::source::Flaw;
 /// The columns, in their order.
 pub(super) struct Columns {
     list: Vec<Column>,
-    /// Whether there are spaces around the names: then those around cells without quotes are no part of them either.
+    /// Whether there are spaces around the names: then those around cells without quotes are not part of them either.
     is_padded: bool,
     /// What is to be done about a row that is equal to the header.
     when_repeated: &'static str,

@@ -32,7 +32,7 @@ impl Dialect {
         self.delimiter == b'\t'
     }
 
-    /// Whether this byte stands around quoted cells without being a part of them.
+    /// Whether this byte is around quoted cells without being a part of them.
     pub(super) fn is_padding(self, byte: u8) -> bool {
         byte == b' ' && self.delimiter != b' '
     }

@@ -117,7 +117,7 @@ proptest! {
         let place = place.index(text.len());
         if is_removed { _ = text.remove(place); } else { text[place] = byte; }
         let (rows, flaws) = read(&text, delimiter);
-        // Spaces around a quoted cell are no part of it here.
+        // Spaces around a quoted cell are not part of it here.
         let is_padded = text.windows(2).any(|pair| pair == b" \"" || pair == b"\" ");
         if flaws == 0 && !is_padded {
             prop_assert_eq!(&rows, &read_leniently(&text, delimiter), "{}", String::from_utf8_lossy(&text));

@@ -36,7 +36,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// What stands at the position that is read next.
+/// What is at the position that is read next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CellState {
     /// The first byte of a cell, or spaces before its quote.
@@ -207,7 +207,7 @@ impl Scan {
         }
     }
 
-    /// Reads on within quotes. `None` if the cell goes on, or has been closed.
+    /// Reads on within quotes. `None` if the cell continues, or has been closed.
     fn within_quotes(&mut self, row: &[u8], at_end: bool, has_escapes: bool) -> Option<Step> {
         let quote = self.dialect.quote?;
         let escape = self.dialect.escape.unwrap_or(quote);

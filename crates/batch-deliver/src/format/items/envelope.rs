@@ -88,7 +88,7 @@ fn changed(mut change: Item, is_removed: bool) -> Result<ItemChange, Flaw> {
         Some(AttributeValue::M(image)) => return Ok(ItemChange::Changed(image)),
         Some(_) => {
             return Err(Flaw::new(
-                "the NewImage of this change is no item, so whether there is one is not known",
+                "the NewImage of this change is not an item, so it is not known whether the item exists",
             ));
         }
         None => {}
@@ -101,7 +101,7 @@ fn changed(mut change: Item, is_removed: bool) -> Result<ItemChange, Flaw> {
     }
 }
 
-/// The object at this path, if there is nothing else beside it.
+/// The object at this path, if there is nothing else next to it.
 fn inner(line: &mut Item, path: &[&str]) -> Option<Item> {
     let [name, path @ ..] = path else {
         return Some(std::mem::take(line));

@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The members of an object in their order, also those with the same name.
+/// The members of an object in their order, even those with the same name.
 struct Members;
 
 impl<'de> Visitor<'de> for Members {

@@ -79,7 +79,7 @@ impl Writes {
         }
     }
 
-    /// The deletion of an item, whichever of its attributes beside the key are given.
+    /// The deletion of an item, whichever attributes other than the key are given.
     fn delete(&self, mut item: Item) -> Result<WriteRequest, Flaw> {
         if let Some(key) = &self.key {
             key.check(&item)?;

@@ -26,7 +26,7 @@ impl ItemFormat {
         }
     }
 
-    /// Appends the item as a line, its attributes in the order of their names. Returns whether nothing of it was lost.
+    /// Appends the item as a line, its attributes in the order of their names. Returns whether none of it was lost.
     pub(crate) fn append(self, item: &Item, lines: &mut Vec<u8>) -> bool {
         let is_whole = match self {
             Self::Dynamodb => {

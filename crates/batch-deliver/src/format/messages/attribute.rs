@@ -30,7 +30,7 @@ struct TypedValue {
     value: String,
 }
 
-/// Characters of a name that are told.
+/// Characters of a name that are shown.
 const LONGEST_SHOWN: usize = 64;
 
 const ADVICE: &str = "an attribute is a string, a number, or {\"type\":\"Binary\",\"value\":\"…base64…\"}";
@@ -75,7 +75,7 @@ pub(super) fn attributes<A, E>(
     Ok(Some(attributes).filter(|attributes| !attributes.is_empty()))
 }
 
-/// The name of a member, of which no more is told than a person reads.
+/// The name of a member, of which no more is shown than a person reads.
 pub(super) fn shortened(name: &str) -> String {
     format!("`{}`", name.chars().take(LONGEST_SHOWN).collect::<String>())
 }

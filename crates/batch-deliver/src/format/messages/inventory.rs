@@ -29,7 +29,7 @@ pub(super) fn cells(line: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A cell up to its closing quote, and what stands behind it.
+/// A cell up to its closing quote, and what is behind it.
 fn within_quotes(text: &str) -> Option<(String, &str)> {
     let mut cell = String::new();
     let mut rest = text;
@@ -49,7 +49,7 @@ fn within_quotes(text: &str) -> Option<(String, &str)> {
 /// What the cells say; `None` if there is no key.
 ///
 /// A manifest has a bucket, a key and perhaps a version. An inventory of all versions has behind its key the version, and whether that
-/// is the latest one and a delete marker; one of the current versions goes on with a size or another column.
+/// is the latest one and a delete marker; one of the current versions continues with a size or another column.
 pub(super) fn row(cells: Vec<String>) -> Option<InventoryRow> {
     let has_versions = match cells.as_slice() {
         [_, _, third] => is_version(third),

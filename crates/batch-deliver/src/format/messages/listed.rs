@@ -1,4 +1,4 @@
-//! Lines in which programs list objects, and which are no keys.
+//! Lines in which programs list objects, and which are not keys.
 
 /// What to do about a line that a program lists objects with; `None` if it may be a key.
 pub(super) fn of_program(line: &str) -> Option<&'static str> {
@@ -39,7 +39,7 @@ const URL_WITHIN: &str = "a URL is within this line, as in those of s3cmd, s5cmd
                           as a key: a key is needed, without s3:// and the bucket";
 
 const ADDRESS: &str =
-    "this is the address of an object, and would be deleted as a key: a key is needed, without what stands before it";
+    "this is the address of an object, and would be deleted as a key: a key is needed, without what is before it";
 
 const OF_AWS: &str = "this is a line of `aws s3 ls`, and would be deleted as a key: `aws s3api list-objects-v2 --bucket BUCKET \
                       --query 'Contents[].[Key]' --output text` writes the keys";
@@ -81,7 +81,7 @@ fn begins_with_size(text: &str) -> bool {
     size.is_some_and(|(size, _)| is_size(size))
 }
 
-/// What stands behind a text of this shape, in which `0` stands for any digit.
+/// What is behind a text of this shape, in which `0` stands for any digit.
 fn behind<'a>(shape: &str, text: &'a str) -> Option<&'a str> {
     let is_alike = |(shape, byte): (u8, u8)| {
         if shape == b'0' {

@@ -146,7 +146,7 @@ impl LineParser<SendMessageBatchRequestEntry> for JsonMessage {
     }
 }
 
-/// What a queue says of a message, which is not to be sent as an attribute of the message itself.
+/// What a queue says about a message, which is not to be sent as an attribute of the message itself.
 const TOLD: [&str; 3] = [
     "ApproximateFirstReceiveTimestamp",
     "ApproximateReceiveCount",
@@ -162,7 +162,7 @@ fn is_of_queue(name: &str, value: &RawValue) -> bool {
 const OF_QUEUE: &str = "is what a queue says of a message, and would be sent as an attribute of the message: leave `attributes` out, \
                         or write {\"type\":\"String\",\"value\":\"…\"} if the message has such an attribute";
 
-/// What is wrong with an object that is no message, by the name of a member and never by its value.
+/// What is wrong with an object that is not a message, by the name of a member and never by its value.
 fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     let is_enveloped = members.contains_key("Body") || members.contains_key("MessageBody");
     let has_body = members.contains_key("body");
@@ -185,7 +185,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
             "attributes" | "MessageAttributes" => "an object",
             "Attributes" => "an object, whose members are strings",
             _ if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
-            // Of an object that is no message, the names may be content.
+            // Of an object that is not a message, the names may be content.
             _ => continue,
         };
         return Flaw::new(format!("{} has to be {wanted}", shortened(name)));
@@ -198,7 +198,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
     ))
 }
 
-/// Whether a message may have this member beside its body.
+/// Whether a message may have this member next to its body.
 fn is_good(is_enveloped: bool, name: &str, value: &RawValue) -> bool {
     let body = if is_enveloped { "Body" } else { "body" };
     let message = format!("{{\"{body}\":\"\",{}:{}}}", serde_json::Value::from(name), value.get());

@@ -1,4 +1,4 @@
-//! Files of lines that could not be read. Rows stand below their header, so each header has a file of its own.
+//! Files of lines that could not be read. Rows are below their header, so each header has a file of its own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ struct BadLineFile {
 }
 
 impl BadLineFiles {
-    /// Opens the first file beside the file of dead letters with this path.
+    /// Opens the first file next to the file of dead letters with this path.
     pub(super) fn open(dead_letters: &Path, pipes: &[FileIdentity]) -> Result<Self, Failure> {
         let mut path = dead_letters.to_owned().into_os_string();
         path.push(BAD);

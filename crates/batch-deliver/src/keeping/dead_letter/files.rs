@@ -26,7 +26,7 @@ pub(crate) struct LetterFiles {
     fed_back: Option<Feedback>,
 }
 
-/// What stands in a file, as far as it decides what can be added.
+/// What is in a file, as far as it decides what can be added.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FileKind {
     Nothing,
@@ -113,7 +113,7 @@ impl LetterFiles {
         Self { fed_back, ..self }
     }
 
-    /// What stands in the file, by its first line and the first cause of a line in it.
+    /// What is in the file, by its first line and the first cause of a line in it.
     pub(super) fn content(&self) -> io::Result<FileKind> {
         let files = self.store.files();
         let Some(first) = files.entries.first(|line| Some(line.to_vec()))? else {

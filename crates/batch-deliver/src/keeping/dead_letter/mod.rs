@@ -35,7 +35,7 @@ pub(crate) enum DeadLetter {
     },
 }
 
-/// A letter that was handed over, but may not be stored yet.
+/// A letter that was passed on, but may not be stored yet.
 pub(crate) enum LetterReceipt {
     Written(UnsyncedWrite),
     Waiting(objects::PieceReceipt),
@@ -128,8 +128,8 @@ pub(super) fn check_is_whole(path: &Path) -> Result<(), Failure> {
         Ok(Some(bytes)) => {
             let path = path.display();
             Err(Failure::WrongUse(format!(
-                "{path} ends with a part of a dead letter, which a run writes, or has left when it was killed: run the command again that \
-                 writes it, or cut the file to {bytes} bytes"
+                "{path} ends with a part of a dead letter, which a run is writing, or has left when it was killed: run that command again, \
+                 or cut the file to {bytes} bytes"
             )))
         }
         // Reading it says what is wrong.

@@ -98,7 +98,7 @@ impl LetterObjects {
     }
 }
 
-/// Puts the pieces of a delivery, one after the other.
+/// Puts the pieces of a delivery, one after another.
 struct LetterParts {
     client: Client,
     bucket: String,

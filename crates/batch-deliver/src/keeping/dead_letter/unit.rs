@@ -1,8 +1,8 @@
-//! A letter and its cause as one unit, also after a kill or a loss of power.
+//! A letter and its cause as one unit, even after a kill or a loss of power.
 //!
 //! Letters are stored in groups. First their causes are written and synced, each with the place and the checksum of its letter, and
 //! without the line end behind the last one. Then the letters are written and synced, and then that line end. So a last group of causes
-//! that has no such end tells which letters may not be whole.
+//! that has no such end shows which letters may not be whole.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use serde_json::{Deserializer, Map, Value};
 
 use crate::keeping::append_file::AppendFile;
 
-/// What stands between two causes of a group. What stands behind a group has no blank.
+/// What is between two causes of a group. What is behind a group has no blank.
 pub(super) const WITHIN: &[u8] = b" \n";
 
 /// Where a letter is in its file, and what it is.
@@ -60,14 +60,14 @@ struct UnfinishedGroup {
     letters: Option<u64>,
 }
 
-/// What stands in files of letters and causes, if their last group may not be whole.
+/// What is in files of letters and causes, if their last group may not be whole.
 fn unfinished(letters: &AppendFile, causes: &AppendFile) -> io::Result<Option<UnfinishedGroup>> {
     let whole = causes.length_of_lines(|line| line.ends_with(b"\n") && !line.ends_with(WITHIN))?;
     if whole == causes.length() {
         return Ok(None);
     }
     let group = causes.read(whole, causes.length() - whole)?;
-    // A cause that is not whole was not synced, so its letter was not written. What stands behind a whole one may be anything.
+    // A cause that is not whole was not synced, so its letter was not written. What is behind a whole one may be anything.
     let mut found_causes = Deserializer::from_slice(&group).into_iter::<Map<String, Value>>();
     let mut units = Vec::new();
     while let Some(Ok(cause)) = found_causes.next() {
@@ -136,7 +136,7 @@ mod tests {
     #[derive(Debug, Clone, Copy)]
     enum Remainder {
         All,
-        /// So many hundredths, and nothing or zeros behind them.
+        /// This many hundredths, and nothing or zeros behind them.
         Part(usize),
         Zeros(usize),
     }

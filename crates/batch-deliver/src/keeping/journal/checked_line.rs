@@ -47,7 +47,7 @@ impl JournalFault {
             Self::Damaged => format!(
                 "{name} is damaged in its first line: what it is about is not known. To start over, remove {name}"
             ),
-            Self::Foreign => format!("{name} is no journal of this program: name another one"),
+            Self::Foreign => format!("{name} is not a journal of this program: name another one"),
         })
     }
 }

@@ -23,12 +23,12 @@ impl Claim {
         matches!(self, Self::Named | Self::Trusted)
     }
 
-    /// What was found of earlier runs. A journal that is replaced is printed, with why nothing of it is used.
+    /// What was found of earlier runs. A journal that is replaced is printed, with why none of it is used.
     pub(super) fn accepted<F: Default>(self, found: Result<F, Failure>, console: &Console) -> Result<F, Failure> {
         match found {
             Err(failure) if !self.is_of_user() => {
                 console.warn(&format!(
-                    "the checkpoint is replaced, and the shard begins anew: {failure}"
+                    "the checkpoint is replaced, and the shard starts from its beginning: {failure}"
                 ));
                 Ok(F::default())
             }
@@ -43,7 +43,7 @@ impl Claim {
                 console.warn(words);
                 Ok(())
             }
-            Self::Named => Err(format!("{words}; {TRUST} continues all the same")),
+            Self::Named => Err(format!("{words}; {TRUST} continues anyway")),
             Self::Granted => Err(words.to_owned()),
         }
     }

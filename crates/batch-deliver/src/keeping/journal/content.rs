@@ -34,7 +34,7 @@ pub(super) enum JournalLine {
     Stopped(StopLine),
     /// The run has ended without being killed.
     Ended,
-    /// The user was told of all failures.
+    /// All failures were reported to the user.
     Reported,
 }
 
@@ -111,7 +111,7 @@ impl EarlierRun {
             stopped,
             has_ended,
         } = parsed;
-        // The next run begins with everything, also if another one is meant.
+        // The next run begins with everything, even if another one is meant.
         if damaged.is_none() && kept.is_empty() && (has_ended || !kept.has_begun) {
             return Ok(Self::default());
         }
@@ -142,7 +142,7 @@ pub(crate) fn settled_in(lines: &str) -> Option<SettledRecords> {
 
 /// The error if another run uses the journal.
 pub(super) fn in_use(name: &str) -> String {
-    format!("the journal {name} is in use by another load: wait for its end, or name another one")
+    format!("the journal {name} is in use by another load: wait until it ends, or name another one")
 }
 
 /// The shortest text of a journal.

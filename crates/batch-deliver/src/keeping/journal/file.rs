@@ -98,7 +98,7 @@ impl JournalFile {
         self.file.sync_all()
     }
 
-    /// Records that the user was told of all failures.
+    /// Records that all failures were reported to the user.
     pub(super) fn reported(&mut self) -> io::Result<()> {
         if self.kept.failures.is_empty() {
             return Ok(());
@@ -183,7 +183,7 @@ pub(super) fn locked(path: &Path) -> Result<(File, PathBuf), Failure> {
         // A replaced file has another content below each name, and two loads could each have one of them.
         if here.nlink() > 1 {
             return Err(Failure::WrongUse(format!(
-                "the journal {name} has {} names (hard links), and can have but one: remove the others",
+                "the journal {name} has {} names (hard links), and may have only one: remove the others",
                 here.nlink()
             )));
         }

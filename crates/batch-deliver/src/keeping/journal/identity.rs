@@ -56,7 +56,7 @@ pub(crate) struct StopLine {
     /// The index of the input.
     pub(crate) input: usize,
     pub(crate) line: u64,
-    /// The checksum of all that stands before the line.
+    /// The checksum of all that is before the line.
     pub(crate) checksum: u32,
 }
 
@@ -152,7 +152,7 @@ impl Identity {
                 match is_same {
                     Ok(true) => continue,
                     Ok(false) => format!(
-                        "{place} has another content than what was read of it, though its size and its time are the same"
+                        "{place} has other content than when it was read, although its size and its time are the same"
                     ),
                     Err(error) => format!("{place} cannot be read: {error}"),
                 }
@@ -182,7 +182,7 @@ impl Identity {
         differences
     }
 
-    /// Whether no other input is read after or beside it.
+    /// Whether no other input is read after it or at the same time.
     fn is_read_last(&self, index: usize) -> bool {
         let is_one_by_one = self
             .settings

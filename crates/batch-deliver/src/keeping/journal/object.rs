@@ -93,7 +93,7 @@ impl JournalObject {
         self.put()
     }
 
-    /// Puts that the user was told of all failures.
+    /// Puts that all failures were reported to the user.
     pub(super) fn reported(&mut self) -> io::Result<()> {
         if self.kept.failures.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! An object in S3 that one run replaces again and again.
+//! An object in S3 that one run replaces repeatedly.
 //!
 //! Each put is conditional on the previous one, so that of two runs with the same object only one continues: the other finds
 //! that its object was replaced, and stops.
@@ -104,7 +104,7 @@ pub(super) trait ObjectContent: Sized {
     /// How many entries the last run may have delivered without recording them.
     fn doubtful(found: &Self::Found) -> u64;
 
-    /// The text of an object that goes on where earlier runs have ended.
+    /// The text of an object that continues where earlier runs have ended.
     fn text(&self, found: &Self::Found, written: WriterStamp) -> serde_json::Result<Vec<u8>>;
 }
 
@@ -180,7 +180,7 @@ impl OwnObject {
         let found = claim.accepted(found, console)?;
         if claim.is_of_user() && J::doubtful(&found) > 0 {
             console.info(&format!(
-                "the last run with {name} has not ended by itself: watching it for {} s",
+                "the last run with {name} has not ended cleanly: watching it for {} s",
                 WATCHED.as_secs()
             ));
             thread::sleep(WATCHED);
@@ -227,7 +227,7 @@ impl ObjectHandle {
                 while let Some(chunk) = chunks.next().await {
                     content.extend(chunk.map_err(|error| error.to_string())?);
                     if content.len() > LONGEST {
-                        return Err(format!("it has more than {LONGEST} bytes, so it is no journal"));
+                        return Err(format!("it has more than {LONGEST} bytes, so it is not a journal"));
                     }
                 }
                 Ok(Some((etag, content)))
@@ -241,7 +241,7 @@ impl ObjectHandle {
             }
             Err(error) => {
                 let words = connection::words(&error);
-                // S3 does not tell that there is no such object to those that may not list it.
+                // S3 does not say that there is no such object to those that may not list it.
                 let is_denied = error.code() == Some("AccessDenied");
                 let advice = if is_denied {
                     ": s3:GetObject is missing, or s3:ListBucket, without which an object that is not there is denied"

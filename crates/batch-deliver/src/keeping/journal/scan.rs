@@ -71,11 +71,11 @@ impl EarlierScan {
         }
         let before: ScanLine = checked_line::first_line(text).map_err(|unreadable| match unreadable {
             JournalFault::Foreign => Failure::WrongUse(format!(
-                "{name} is no journal of a table that is read: name another one"
+                "{name} is not a journal of a table that is read: name another one"
             )),
             unreadable => unreadable.of_journal(name),
         })?;
-        // Nothing was sent, so the next run begins with everything, also if another one is meant.
+        // Nothing was sent, so the next run begins with everything, even if another one is meant.
         if before.position.is_none() {
             return Ok(Self::default());
         }
@@ -188,7 +188,7 @@ impl ScanState {
         self.store()
     }
 
-    /// Records that the run has ended and nothing is in flight. So many items behind the position are settled and read again.
+    /// Records that the run has ended and nothing is in flight. This many items behind the position are settled and read again.
     pub(crate) fn end(&mut self, again: u64) -> io::Result<()> {
         (self.content.has_ended, self.content.again) = (true, again);
         self.store()
@@ -199,7 +199,7 @@ impl ScanState {
         self.content.failures.add(failed);
     }
 
-    /// Records that the user was told of all failures.
+    /// Records that all failures were reported to the user.
     pub(super) fn reported(&mut self) -> io::Result<()> {
         if self.content.failures.is_empty() {
             return Ok(());
@@ -271,6 +271,6 @@ mod tests {
         drop(state);
         assert!(refused("other").contains("the destination was copy, and is other"));
         std::fs::write(&path, "{}\n").unwrap();
-        assert!(refused("copy").contains("is no journal of a table"));
+        assert!(refused("copy").contains("is not a journal of a table"));
     }
 }

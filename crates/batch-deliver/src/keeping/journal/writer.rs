@@ -1,4 +1,4 @@
-//! Writes the journal in a thread beside the delivery.
+//! Writes the journal in a thread of its own.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,7 +57,7 @@ impl Journal {
         }))
     }
 
-    /// Continues the journal of a scan, which `position` tells after so many items. `kept` has the number of the first items that
+    /// Continues the journal of a scan, which `position` returns after this many items. `kept` has the number of the first items that
     /// are settled in it. If it can no longer be written, the delivery is cancelled.
     pub(crate) fn of_scan(
         state: ScanState,
@@ -70,7 +70,7 @@ impl Journal {
         })
     }
 
-    /// One in whose channel so many records can wait.
+    /// One in whose channel this many records can wait.
     fn of_writer(
         most: usize,
         cancellation: CancellationToken,
@@ -137,7 +137,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes, after the end, that the user was told of all that was not delivered: the next run does not tell it again. Blocks.
+    /// Writes, after the end, that all undelivered entries were reported to the user: the next run does not report them again. Blocks.
     pub(crate) fn reported(&self) -> io::Result<()> {
         match &mut *self.written() {
             None => Ok(()),

@@ -13,7 +13,7 @@ use crate::connection;
 /// Parts of an object at most. From the API reference of `UploadPart`.
 const MOST_PARTS: i32 = 10_000;
 
-/// The time that so many bytes have.
+/// The time that this many bytes have.
 fn within(bytes: usize) -> Builder {
     Builder::new().timeout_config(connection::answer_within(bytes))
 }

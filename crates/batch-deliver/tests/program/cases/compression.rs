@@ -61,7 +61,7 @@ fn a_file_that_is_cut_off_or_has_other_bytes_behind_is_an_error() {
         (
             "a.gz",
             [&gzip[..], &[0, 0], b"more"].concat(),
-            "behind the gzip data there are other bytes",
+            "there are other bytes after the gzip data",
         ),
         ("a.zst", [&zstd[..], b"more"].concat(), "a.zst cannot be read"),
     ] {

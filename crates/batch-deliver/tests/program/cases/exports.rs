@@ -140,7 +140,7 @@ fn an_export_is_found_from_within_and_says_which_data_file_is_missing() {
     std::fs::remove_file(world.folder.path("AWSDynamoDB/data/p.json")).unwrap();
     load(".", "AWSDynamoDB/02-first").expect(
         2,
-        "AWSDynamoDB/data/p.json too: copy the whole folder of the export, and the folder data beside it",
+        "AWSDynamoDB/data/p.json too: copy the whole folder of the export, and the folder data next to it",
     );
     load(".", "AWSDynamoDB").expect(2, "is the folder above 3 exports: name one");
 }

@@ -100,7 +100,7 @@ fn a_mistyped_name_deletes_nothing_and_names_what_is_near() {
         ),
         (
             "s3://b/films",
-            "there is no object s3://b/films: a folder has / at its end, as in s3://b/films/",
+            "there is no object s3://b/films: a folder ends in /, as in s3://b/films/",
         ),
         ("s3://b/films/a", "near it is s3://b/films/a.jsonl"),
         (
@@ -116,7 +116,7 @@ fn a_mistyped_name_deletes_nothing_and_names_what_is_near() {
         ("s3://b//films/a.jsonl", "near it is s3://b/films/a.jsonl"),
         ("s3://b/./films/a.jsonl", "near it is s3://b/films/a.jsonl"),
         ("s3://b/films//a.jsonl", "near it is s3://b/films/a.jsonl"),
-        ("s3://b/dir/x", "a folder has / at its end, as in s3://b/dir/x/"),
+        ("s3://b/dir/x", "a folder ends in /, as in s3://b/dir/x/"),
         (
             "s3://b",
             "s3://b is a bucket: name an object in it, or all of them as s3://b/",
@@ -176,7 +176,7 @@ fn an_export_in_a_bucket_is_named_itself_and_may_have_empty_files() {
         2,
         "is the folder above 2 exports: name one, such as s3://b/AWSDynamoDB/01-a/",
     );
-    load("s3://b/AWSDynamoDB").expect(2, "a folder has / at its end, as in s3://b/AWSDynamoDB/");
+    load("s3://b/AWSDynamoDB").expect(2, "a folder ends in /, as in s3://b/AWSDynamoDB/");
     load("s3://b/AWSDynamoDB/01").expect(2, "near it is s3://b/AWSDynamoDB/01-a/");
 }
 

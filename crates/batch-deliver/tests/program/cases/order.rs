@@ -32,8 +32,8 @@ fn deletes_take_turns_because_their_order_changes_nothing() {
     run("delete", &files, "--order file b.jsonl a.jsonl").said(1, "1 delivered");
 }
 
-/// How long eight inputs of one partition key each take, in turns and one after the other, on a table of eight partitions. For
-/// `README.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture inputs_of_one_key`
+/// How long eight inputs of one partition key each take, in turns and one after another, on a table of eight partitions. For
+/// `docs/figures.md`: `cargo test --release --package batch-deliver --test program -- --ignored --nocapture inputs_of_one_key`
 #[test]
 #[ignore = "takes 8 min, and prints figures"]
 fn inputs_of_one_key_each_take_longer_one_after_the_other() {

@@ -156,7 +156,7 @@ fn incremental_exports_in_a_bucket_share_the_folder_of_their_data_files() {
     bucket.remove("prefix/AWSDynamoDB/data/02.json");
     folder.run(&format!("{dry_run} s3://b/prefix/AWSDynamoDB/02")).expect(
         2,
-        "has no prefix/AWSDynamoDB/data/02.json: copy the whole export, and the folder data beside it",
+        "has no prefix/AWSDynamoDB/data/02.json: copy the whole export, and the folder data next to it",
     );
 }
 
@@ -285,7 +285,7 @@ fn requests_to_put_are_not_deleted_and_those_of_another_table_are_refused() {
 fn a_change_whose_new_image_is_no_item_is_a_flaw() {
     for image in ["null", "7", "[]"] {
         let line = format!("{{\"Metadata\":{{}},\"Keys\":{{\"id\":{{\"S\":\"a\"}}}},\"NewImage\":{image}}}");
-        load(&[("a", line.as_bytes())], "a").said(1, "the NewImage of this change is no item");
+        load(&[("a", line.as_bytes())], "a").said(1, "the NewImage of this change is not an item");
     }
 }
 

@@ -26,7 +26,7 @@ async fn a_message_that_has_expired_moves_nothing_of_its_group() {
         state.hold(message(1));
         let expired = taken(&mut state).unwrap();
         state.expire(expired);
-        // It is received again, with what stands behind it.
+        // It is received again, with what is behind it.
         for id in [1, 2, 3] {
             state.hold(message(id));
         }
