@@ -1,4 +1,4 @@
-//! The calls in flight: what was accepted lately, and whether nothing is accepted any more.
+//! The calls in flight: what was accepted lately, and whether anything is still accepted.
 
 use std::collections::VecDeque;
 
@@ -22,13 +22,13 @@ const MIN_ANSWERS: usize = 5;
 /// The time from which the recent rate is computed, at least, in seconds: some round trips within a region.
 const MIN_SECONDS: f64 = 0.1;
 
-/// Nothing is accepted for so many round trips before it is an outage.
+/// Nothing is accepted for this many round trips before it is an outage.
 const STALL_TRIPS: f64 = 1.5;
 
-/// So many wholly rejected calls in a row are an outage: throttles of one call in ten are these in 10,000 calls.
+/// This many wholly rejected calls in a row are an outage: throttles of one call in ten are these in 10,000 calls.
 const STALL_CALLS: u32 = 4;
 
-/// The calls in flight, and what their answers tell.
+/// The calls in flight, and what their answers show.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) clock: Clock,
@@ -62,7 +62,7 @@ impl Flow {
     }
 
     /// A call has ended. Returns its answer, and how many entries were in flight with it; `None` for a call without an answer, which
-    /// tells nothing of the capacity.
+    /// says nothing about the capacity.
     pub(super) fn end(&mut self, outcome: &Outcome, now: f64) -> Option<(Observation, f64)> {
         let in_flight = self.in_flight;
         self.in_flight = (in_flight - to_f64(outcome.sent)).max(0.0);
@@ -89,12 +89,12 @@ impl Flow {
         self.wholly_rejected = 0;
     }
 
-    /// Whether nothing is accepted any more.
+    /// Whether the service has ceased to accept anything.
     pub(super) fn is_stalled(&self, now: f64) -> bool {
         self.wholly_rejected >= STALL_CALLS && now - self.accepted_at > STALL_TRIPS * self.trip()
     }
 
-    /// Forgets what the answers told, but not which calls are in flight.
+    /// Forgets what the answers showed, but not which calls are in flight.
     pub(super) fn reset(&mut self) {
         self.recent = AcceptedRate::default();
         self.wholly_rejected = 0;
@@ -145,7 +145,7 @@ mod tests {
 
     const TRIP: Duration = Duration::from_millis(10);
 
-    /// Calls of 25 that are all rejected, one after the other, until the flow is stalled.
+    /// Calls of 25 that are all rejected, one after another, until the flow is stalled.
     fn rejections_until_stalled() -> u32 {
         let start = Instant::now();
         let mut flow = Flow::default();
@@ -180,7 +180,7 @@ mod tests {
         assert!(flow.in_flight() <= 0.0);
     }
 
-    /// A flow of which a call of so many fresh entries and retries was answered a trip after the start, and that moment.
+    /// A flow of which a call of this many fresh entries and retries was answered a trip after the start, and that moment.
     fn answered(outcome: &Outcome) -> (Flow, f64) {
         let mut flow = Flow::default();
         flow.clock.now(outcome.sent_at);

@@ -1,7 +1,7 @@
 //! A pace for each hot partition key.
 //!
 //! A partition accepts 1,000 write units a second whatever the table has left (Amazon DynamoDB Developer Guide, "Designing partition
-//! keys"). Throttles of a key that asks for more tell nothing of the table: the key has a [`Pacer`] of its own, and that of the table
+//! keys"). Throttles of a key that asks for more say nothing about the table: the key has a [`Pacer`] of its own, and that of the table
 //! does not observe them.
 
 use std::collections::HashMap;
@@ -16,8 +16,8 @@ use crate::jitter::Jitter;
 use crate::pace::meter::to_f64;
 use crate::pace::{Admission, KeyOutcome, Outcome, Waiter};
 
-/// The counts of a key, and of all others, fade to a third in so many seconds: some congestion signals of the pace of all, each of which
-/// costs a key that is slightly too fast only an entry or two. A key of which nothing was rejected for so long is not hot any more.
+/// The counts of a key, and of all others, fade to a third in this many seconds: some congestion signals of the pace of all, each of which
+/// costs a key that is slightly too fast only an entry or two. A key of which nothing was rejected for this long is no longer hot.
 const MEMORY: f64 = 10.0;
 
 /// Rejections that single out a key, at least.
@@ -33,7 +33,7 @@ const MAX_SUSPECTS: usize = 1_000;
 /// The least time over which the rate of a new hot key is measured, in seconds.
 const MIN_SPAN: f64 = 0.02;
 
-/// A new hot key begins with the rate of at least so many accepted entries. A rate of none would keep it at one entry a second.
+/// A new hot key begins with the rate of at least this many accepted entries. A rate of none would keep it at one entry a second.
 const MIN_ACCEPTED: f64 = 4.0;
 
 /// Entries that were sent for the first time. Older ones fade.
@@ -60,7 +60,7 @@ impl FadingCounts {
 struct Suspect {
     since: Instant,
     recent: FadingCounts,
-    /// All entries before. They tell of another time: everything may have been accepted then.
+    /// All entries before. They are from another time: everything may have been accepted then.
     before: FadingCounts,
 }
 
@@ -111,7 +111,7 @@ impl HotKeys {
         self.hot.contains_key(&key)
     }
 
-    /// Whether so many entries of the key may leave.
+    /// Whether this many entries of the key may leave.
     pub(super) fn admit(&mut self, now: Instant, key: u64, wanted: usize) -> Admission {
         if self.hot.get(&key).is_some_and(|hot| hot.has_cooled(now)) {
             self.cool(|hot| hot.has_cooled(now));
@@ -143,7 +143,7 @@ impl HotKeys {
                 self.all.add(key);
             }
         }
-        // A call of many keys that is throttled as a whole tells nothing of any of them.
+        // A call of many keys that is throttled as a whole says nothing about any of them.
         if !(is_whole && is_mixed) {
             for key in keys.iter_mut().filter(|key| !key.is_hot) {
                 self.suspect(now, key, before);
@@ -213,7 +213,7 @@ impl HotKeys {
         let mut hot_keys = self.hot.len();
         for (_, hot) in self.hot.extract_if(|_, hot| has_cooled(hot)) {
             hot_keys -= 1;
-            info!(target: PACE, hot_key = hot.number, hot_keys, "a partition key is not hot any more");
+            info!(target: PACE, hot_key = hot.number, hot_keys, "a partition key is no longer hot");
         }
     }
 

@@ -6,7 +6,7 @@
 //! | Searching | Draining | more is rejected than is harmless: the knee |
 //! | Draining | Steady | the calls in flight are answered |
 //! | Draining | Outage | nothing was accepted |
-//! | Steady | Outage | nothing is accepted any more |
+//! | Steady | Outage | nothing is accepted |
 //! | Outage | Steady | an entry is accepted |
 //! | any | Searching, or Steady at the initial rate | [`reset`](crate::backoff::Pace::reset) |
 //!
@@ -24,17 +24,17 @@
 //! - A **congestion signal**, a rejection at a pace above the estimate, lowers the pace: the schedule begins again. The service had no
 //!   capacity left at that moment. So what it accepted since the signal before is what it can accept: that is the new estimate.
 //! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by 12%. Either the capacity has fallen, or
-//!   other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. So many processes come to equal paces: all grow by the same share in the same time, and the
+//!   other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. So processes come to equal paces, however many there are: all grow by the same share in the same time, and the
 //!   faster ones are lowered more often.
 //! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and those
 //!   below it. From inside a process they cannot be distinguished from what other processes cause, which no lower pace of one of them ends.
 //!   A rule that tolerates more lets a fleet settle at an overload.
-//! - **Failures** are no signal.
+//! - **Failures** are not a signal.
 //! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
 //!
 //! Retries that are rejected while fresh entries of the same calls are accepted fail for reasons of their own: those of a partition that
 //! is out, for example. They get a pace of their own, which each success raises and each rejection lowers. As long as there are any,
-//! fresh entries are rejected for the same reasons, and that is no signal.
+//! fresh entries are rejected for the same reasons, and that is not a signal.
 //!
 //! # Hot keys
 //! A partition key of which far more is rejected than of all others in the same time gets a pacer of its own, which begins in `Steady` at
@@ -49,7 +49,7 @@
 //! | `estimate` | what the service can accept, from one congestion signal to the next |
 //! | `schedule` | the pace from one signal to the next |
 //! | `settings` | what the user asked for |
-//! | `harmless` | which throttles are no signal |
+//! | `harmless` | which throttles are not a signal |
 //! | `retries` | how long an entry waits before a retry; a pace for retries that fail for reasons of their own |
 //! | `hot_keys` | which keys are hot |
 //! | `flow` | what is in flight and was accepted lately; whether it is an outage |
@@ -87,7 +87,7 @@ use crate::jitter::Jitter;
 
 /// Paces all workers together by what the service can take, which it measures.
 ///
-/// A rejected entry tells that the service had no capacity left at that moment: a congestion signal. What the service accepts
+/// A rejected entry shows that the service had no capacity left at that moment: a congestion signal. What the service accepts
 /// from one signal to the next is what it can take. So the pace is a little below that at first, and then a little above, until
 /// the next signal: few rejections, and no time lost, with one worker or a hundred.
 ///
@@ -96,8 +96,8 @@ use crate::jitter::Jitter;
 /// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
 /// - **Calls that are throttled at random**, as by account limits or a key service, hardly cost time up to 5% of the calls.
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
-///   in a line of their own, and everything else goes on. From the first hot key on a delivery reads up to 30,000 entries or
-///   64 MiB ahead, and packs calls from many keys in turns.
+///   in a line of their own, and everything else continues. From the first hot key on a delivery reads up to 30,000 entries or
+///   64 MiB ahead, and packs calls from many keys alternately.
 /// - **Entries rejected more than once** wait for 25 ms to 5 s.
 /// - **Smaller calls**: when something of a call is rejected, calls carry less for a while, down to 25 entries or units.
 ///
@@ -105,7 +105,7 @@ use crate::jitter::Jitter;
 /// table share its capacity about equally, without coordination.
 ///
 /// # When it is slow
-/// [`snapshot`](Self::snapshot) tells the state and the reason, and [`events::PACE`](crate::events::PACE) logs every change.
+/// [`snapshot`](Self::snapshot) has the state and the reason, and [`events::PACE`](crate::events::PACE) logs every change.
 ///
 /// | state | meaning | what helps |
 /// |---|---|---|
@@ -118,7 +118,7 @@ use crate::jitter::Jitter;
 /// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
-/// Rejections of 10% of the calls and more, or of single entries in most calls, are always taken for a lack of capacity. If they are
+/// Rejections of 10% of the calls and more, or of single entries in most calls, are always count as a lack of capacity. If they are
 /// random and do not end at a lower pace, a load of more than a second becomes slow: no service is known to do that.
 ///
 /// # Defaults

@@ -24,7 +24,7 @@ const MIN_WAIT: f64 = 1e-4;
 /// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
 const EXPLAINED: f64 = 0.5;
 
-/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below so many
+/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below this many
 /// entries or units, which every service accepts. Each call without one makes them larger.
 const SMALLER: f64 = 0.5;
 const SMALL_CALL: f64 = 25.0;

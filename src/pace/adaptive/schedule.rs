@@ -15,7 +15,7 @@ const FIRST_PERIOD: f64 = 0.4;
 /// After the period the pace grows by this share a second, …
 const GROWTH: f64 = 0.2;
 
-/// … and after so many calls without a signal ever faster: the overspeed doubles in this time, in seconds, and in no fewer round trips
+/// … and after this many calls without a signal ever faster: the overspeed doubles in this time, in seconds, and in no fewer round trips
 /// or calls: the answer to one step is known before the next.
 const CALLS: f64 = 10.0;
 const DOUBLING: f64 = 0.2;
@@ -24,7 +24,7 @@ const DOUBLING_TRIPS: f64 = 4.0;
 /// The pace does not exceed what was accepted lately by more than this factor. That is enough to find out that more is accepted.
 const MAX_CLIMB: f64 = 2.0;
 
-/// What the pace depends on besides the time.
+/// What the pace depends on in addition to the time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conditions {
     /// The estimate, in entries a second.
@@ -106,7 +106,7 @@ mod tests {
         trip: 0.01,
     };
 
-    /// The schedule after so many cuts, the last one at 0.
+    /// The schedule after this many cuts, the last one at 0.
     fn after_cuts(cuts: u32) -> Schedule {
         let mut schedule = Schedule::default();
         for _ in 0..cuts {

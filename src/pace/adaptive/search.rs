@@ -14,12 +14,12 @@ const DOUBLING: f64 = 0.025;
 const MAX_DOUBLINGS: f64 = 1.0;
 const MIN_DOUBLINGS: f64 = 1.0 / 8.0;
 
-/// Up to so many entries the window grows eightfold with each round trip, if none was rejected: five entries, 40, 320. A load without a
+/// Up to this many entries the window grows eightfold with each round trip, if none was rejected: five entries, 40, 320. A load without a
 /// limit has all of its calls in flight two round trips earlier, and what a small service rejects of 40 entries is little.
 const EARLY_ENTRIES: f64 = 100.0;
 const EARLY_DOUBLINGS: f64 = 3.0;
 
-/// Up to so many entries the window doubles with each round trip: at a low pace that overshoots by little.
+/// Up to this many entries the window doubles with each round trip: at a low pace that overshoots by little.
 const FAST_ENTRIES: f64 = 500.0;
 
 /// A share of rejections that the search does not end for: calls that are throttled at random.
@@ -30,11 +30,11 @@ const USUAL: f64 = 0.2;
 const ENOUGH: f64 = 3.5;
 const PARTIAL: f64 = 2.0;
 
-/// A search in which rejections go on ends after so many seconds, if more than this share of its entries is rejected.
+/// A search in which rejections continue ends after this many seconds, if more than this share of its entries is rejected.
 const MAX_SECONDS: f64 = 2.0;
 const MAX_SHARE: f64 = 0.05;
 
-/// After so many seconds without an answer rejections have not gone on, and the service may have saved capacity meanwhile.
+/// After this many seconds without an answer rejections have not continued, and the service may have saved capacity meanwhile.
 const PAUSE: f64 = 0.5;
 
 /// From the first to the last of the rejections that end a search, and what was accepted in between.
@@ -70,12 +70,12 @@ struct Rejections {
 /// The search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Entries that may be in flight; 0 until the first call tells how many it has.
+    /// Entries that may be in flight; 0 until the first call shows how many it has.
     window: f64,
     sent: f64,
     rejected: f64,
     answered_at: Option<f64>,
-    /// The rejections that go on.
+    /// The rejections that continue.
     rejected_since: Option<Rejections>,
     /// Rejected calls beyond the usual share, and since when there are any.
     evidence: f64,
@@ -100,7 +100,7 @@ impl Search {
     }
 
     /// A call was answered while `in_flight` entries were in flight. Returns the time of the rejections if the search is over.
-    /// They are `explained` while the same entries are rejected again and again.
+    /// They are `explained` while the same entries are rejected repeatedly.
     pub(super) fn observe(&mut self, answer: &Observation, in_flight: f64, trip: f64, explained: bool) -> Option<Span> {
         self.sent += answer.judged.sent;
         self.rejected += answer.judged.rejected;

@@ -1,6 +1,6 @@
 //! What the user asked for: the part of the capacity to take, and bounds of the pace.
 
-/// A call carries what so many seconds bring at most, where there is a highest rate.
+/// A call carries what this many seconds bring at most, where there is a highest rate.
 const CALL_SECONDS: f64 = 1.0;
 
 /// The same for the entries of a hot key. Several keys may share a partition: each is slow then, and a congestion signal costs what is
@@ -22,7 +22,7 @@ pub(super) struct Settings {
     pub(super) initial_rate: Option<f64>,
     /// Units of capacity are counted instead of entries.
     pub(super) counts_units: bool,
-    /// A call carries what so many seconds bring at most.
+    /// A call carries what this many seconds bring at most.
     pub(super) call_seconds: f64,
 }
 

@@ -120,7 +120,7 @@ impl Pacer {
         if self.estimate.rate().is_none() {
             self.estimate.guess_from(answer.accepted, answer.now - outage.since);
         } else {
-            // What was accepted before the outage tells nothing of the time after it.
+            // What was accepted before the outage says nothing about the time after it.
             self.estimate.forget_span();
         }
         self.start_steady(answer.now, PaceReason::Recovered);

@@ -115,7 +115,7 @@ fn paced() -> RetryPace {
     retries
 }
 
-/// Entries that go within so many seconds, of 200 that ask whenever they are told to.
+/// Entries that go within this many seconds, of 200 that ask whenever they may.
 fn turns(retries: &mut RetryPace, seconds: f64) -> f64 {
     let mut entries = vec![0.0; 200];
     let mut turns = 0.0;
