@@ -55,7 +55,8 @@ impl Fault {
     }
 
     /// The service is known not to have the entry.
-    #[cfg(any(feature = "s3-offload", feature = "firehose"))]
+    #[cfg(feature = "_service")]
+    #[allow(dead_code, reason = "not every service needs it")]
     pub(crate) fn was_not_applied(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = false;
         self

@@ -42,7 +42,7 @@ use crate::invalid::InvalidEntry;
 /// [in doubt](crate::Undelivered::may_have_been_delivered): it was applied, and another writer has changed the item since, or it was not.
 /// An item or attributes that are there as they were sent count as written, whichever writer wrote them; where that matters, let the item
 /// have something of its own, or use [`with_token`](ItemWrite::with_token). A token is recognized for 10 minutes: if the first lost answer
-/// lies further back, the write is handed back in doubt, and not sent.
+/// is more than 9 minutes old, the write is handed back in doubt, and not sent.
 #[derive(Clone)]
 pub struct DynamoWrites(DynamoTable);
 

@@ -1,4 +1,4 @@
-//! Congestion signals, and every change of the pacer's state. The diagram is in the documentation of [`adaptive`](super::super).
+//! Congestion signals, and every change of the pacer's state. The tables are in the documentation of [`adaptive`](super::super).
 
 use tracing::{debug, info};
 
