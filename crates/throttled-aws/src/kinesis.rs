@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::config::StreamLimits;
 use crate::digest::{hex, number};
-use crate::plan::{BY_FAULT, Decision, Entry, Plan, Throttling, keep};
+use crate::plan::{Cause, Decision, Entry, Plan, Throttling, keep};
 use crate::refusal::Refusal;
 use crate::registry::lock;
 
@@ -137,10 +137,7 @@ impl Plan for StreamCall {
             let of_record = Demand::new(place, self.stream.of_a_record);
             let fits = records.admit(now, &[of_record])[0].is_ok() && bytes.admit(now, &[of_bytes])[0].is_ok();
             if !fits {
-                *decision = Decision::Throttled(Throttling {
-                    reason: "shard",
-                    ..BY_FAULT
-                });
+                *decision = Decision::Throttled(Throttling::by(Cause::Capacity));
             }
         }
     }

@@ -77,16 +77,32 @@ pub(crate) struct Throttling {
     pub(crate) reason: &'static str,
     /// The number of the index that has none left.
     pub(crate) index: Option<usize>,
-    /// Whether the whole call is throttled.
-    pub(crate) is_of_call: bool,
+    pub(crate) cause: Cause,
+}
+
+/// What throttles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// There is no capacity left for the entry.
+    Capacity,
+    /// There is no call left in the quota of calls.
+    Calls,
+    Fault,
 }
 
 /// By a fault.
 pub(crate) const BY_FAULT: Throttling = Throttling {
     reason: "TableWriteProvisionedThroughputExceeded",
     index: None,
-    is_of_call: false,
+    cause: Cause::Fault,
 };
+
+impl Throttling {
+    /// Of a queue or a stream, which have no reasons.
+    pub(crate) fn by(cause: Cause) -> Self {
+        Self { cause, ..BY_FAULT }
+    }
+}
 
 /// Keeps the elements whose decision is of this kind. There is a decision for each element.
 pub(crate) fn keep(list: &[Value], decisions: &[Decision], is_kept: impl Fn(&Decision) -> bool) -> Vec<Value> {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::config::QueueLimits;
 use crate::digest::hex;
-use crate::plan::{BY_FAULT, Decision, Entry, Plan, Throttling, keep};
+use crate::plan::{Cause, Decision, Entry, Plan, Throttling, keep};
 use crate::refusal::Refusal;
 use crate::registry::lock;
 
@@ -166,10 +166,7 @@ impl Plan for QueueCall {
         let mut limits = lock(&self.queue.limits);
         let calls = &mut limits.calls[self.kind as usize];
         if calls.admit(now, std::slice::from_ref(&demand))[0].is_err() {
-            decisions.fill(Decision::Throttled(Throttling {
-                is_of_call: true,
-                ..BY_FAULT
-            }));
+            decisions.fill(Decision::Throttled(Throttling::by(Cause::Calls)));
             return;
         }
         if self.kind != Kind::Send {
@@ -179,21 +176,20 @@ impl Plan for QueueCall {
         let results = limits.messages.admit(now, &vec![demand; accepted.len()]);
         for (decision, result) in accepted.into_iter().zip(results) {
             if result.is_err() {
-                *decision = Decision::Throttled(Throttling {
-                    reason: "messages",
-                    ..BY_FAULT
-                });
+                *decision = Decision::Throttled(Throttling::by(Cause::Capacity));
             }
         }
     }
 
     fn refusal(&self, decisions: &[Decision]) -> Option<Refusal> {
-        let is_of_call =
-            |decision: &Decision| matches!(decision, Decision::Throttled(throttling) if throttling.is_of_call);
-        // A batch of which no message is accepted is an error if the capacity is the reason, as is a single one.
-        let is_throttled =
-            |decision: &Decision| matches!(decision, Decision::Throttled(throttling) if *throttling != BY_FAULT);
-        if decisions.iter().any(is_of_call) || decisions.iter().all(is_throttled) {
+        let causes = decisions.iter().map(|decision| match decision {
+            Decision::Throttled(throttling) => Some(throttling.cause),
+            _ => None,
+        });
+        // A batch of which no message is accepted is an error if the capacity is the reason.
+        if causes.clone().all(|cause| cause == Some(Cause::Capacity))
+            || causes.clone().any(|cause| cause == Some(Cause::Calls))
+        {
             return Some(self.throttle());
         }
         if self.is_batch {
@@ -260,5 +256,30 @@ impl Plan for QueueCall {
 
     fn give_back(&mut self, _: &[Decision]) {
         // A call counts, whatever becomes of it.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls_of_a_second(name: &str, attributes: &Value) -> usize {
+        let queue = Queue::described(name, attributes, &QueueLimits::default(), 1, Instant::now());
+        let body = json!({"QueueUrl": "q", "Entries": [{"Id": "0", "MessageBody": "x"}]});
+        let mut call = QueueCall::new("SendMessageBatch", body, name.to_owned(), Arc::new(queue)).unwrap();
+        let accepted = |_: &usize| {
+            let mut decisions = [Decision::Accepted];
+            call.admit(&mut decisions);
+            decisions[0].is_accepted()
+        };
+        (0..100_000).filter(accepted).count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_quota_of_calls_is_that_of_the_kind_of_queue() {
+        assert_eq!(calls_of_a_second("orders", &Value::Null), 100_000);
+        assert_eq!(calls_of_a_second("orders.fifo", &Value::Null), 300);
+        let fast = json!({"FifoThroughputLimit": "perMessageGroupId"});
+        assert_eq!(calls_of_a_second("orders.fifo", &fast), 70_000);
     }
 }

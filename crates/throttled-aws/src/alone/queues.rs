@@ -133,18 +133,19 @@ fn url_of(name: &str) -> Step {
 
 /// A call with one message as a batch, whose only entry has the answer.
 fn batch_of_one(target: &'static str, mut request: Value) -> Step {
-    let url = request["QueueUrl"].take();
-    if let Some(members) = request.as_object_mut() {
-        members.remove("QueueUrl");
-        members.insert("Id".to_owned(), json!("0"));
-    }
+    let Some(members) = request.as_object_mut() else {
+        return Step::Pass;
+    };
+    let url = members.remove("QueueUrl");
+    members.insert("Id".to_owned(), json!("0"));
     let change = |mut answer: Value| {
-        let failed = answer["Failed"][0].take();
+        let mut first = |list: &str| answer.get_mut(list).and_then(|list| Some(list.get_mut(0)?.take()));
+        let failed = first("Failed").unwrap_or_default();
         if let Some(code) = failed["Code"].as_str() {
             let message = failed["Message"].as_str().unwrap_or_default();
             return Err(Refusal::new(code, message));
         }
-        let mut one = answer["Successful"][0].take();
+        let mut one = first("Successful").unwrap_or_default();
         if let Some(members) = one.as_object_mut() {
             members.remove("Id");
         }

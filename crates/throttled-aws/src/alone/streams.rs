@@ -72,7 +72,7 @@ impl Streams {
                 }
                 call["Records"] = json!([record]);
                 let change = |mut answer: Value| {
-                    let one = answer["Records"][0].take();
+                    let one = answer.pointer_mut("/Records/0").map(Value::take).unwrap_or_default();
                     match one["ErrorCode"].as_str() {
                         Some(code) => Err(Refusal::new(code, one["ErrorMessage"].as_str().unwrap_or_default())),
                         None => Ok(one),

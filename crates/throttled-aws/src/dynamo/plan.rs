@@ -9,7 +9,7 @@ use super::consumed::{read_units, said, show, write_units};
 use super::operation::Operation;
 use super::refusals::{canceled, throttled};
 use super::table::Table;
-use crate::plan::{BY_FAULT, Decision, Entry, Plan, keep};
+use crate::plan::{BY_FAULT, Cause, Decision, Entry, Plan, keep};
 use crate::refusal::Refusal;
 use crate::registry::last_part;
 
@@ -265,7 +265,7 @@ impl Plan for TableCall {
             .iter()
             .zip(decisions)
             .filter_map(|(entry, decision)| match decision {
-                Decision::Throttled(throttling) if *throttling != BY_FAULT || !self.operation.is_batch() => {
+                Decision::Throttled(throttling) if throttling.cause != Cause::Fault || !self.operation.is_batch() => {
                     Some((&*self.tables[entry.destination], *throttling))
                 }
                 _ => None,

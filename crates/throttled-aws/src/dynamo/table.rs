@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::config::TableLimits;
-use crate::plan::Throttling;
+use crate::plan::{Cause, Throttling};
 use crate::registry::lock;
 
 /// A partition has three times as many read units as write units. Reads are counted in thirds, so that the limit of a partition,
@@ -145,7 +145,7 @@ impl Table {
         let throttling = |throttle: aws_batch_simulator::Throttle| Throttling {
             reason: throttle.reason(),
             index: throttle.index(),
-            is_of_call: false,
+            cause: Cause::Capacity,
         };
         results.into_iter().map(|result| result.err().map(throttling)).collect()
     }
