@@ -85,7 +85,8 @@ pub struct TableLimits {
     pub burst: Option<Duration>,
     /// The burst is full at the start. Default: it is empty, except that of an on-demand table.
     pub starts_full: bool,
-    /// Partitions of 1,000 write units or 3,000 read units per second each. Default: none of a provisioned table.
+    /// Partitions of 1,000 write units and 3,000 read units per second each; 0: no limit of a partition. Default: as many as the
+    /// units need, 4 of an on-demand table.
     pub partitions: Option<usize>,
     /// A partition of which more was requested for this long splits. Default: no splits.
     #[serde(deserialize_with = "duration")]

@@ -18,6 +18,9 @@ const READS: f64 = 3.0;
 const WRITES_OF_A_PARTITION: f64 = 1_000.0;
 const READS_OF_A_PARTITION: f64 = WRITES_OF_A_PARTITION * READS;
 
+/// More than any table of a test has: units of a file may be any number.
+const MOST_PARTITIONS: f64 = 10_000.0;
+
 pub(crate) struct Table {
     pub(super) arn: String,
     pub(super) keys: Keys,
@@ -201,7 +204,7 @@ impl Provision {
             clippy::cast_sign_loss,
             reason = "a number of partitions"
         )]
-        let partitions = partitions.ceil().max(1.0) as usize;
+        let partitions = partitions.ceil().clamp(1.0, MOST_PARTITIONS) as usize;
         Some(partitions)
     }
 
@@ -216,7 +219,7 @@ impl Provision {
                 })
             }
         };
-        if let Some(partitions) = partitions {
+        if let Some(partitions) = partitions.filter(|partitions| *partitions > 0) {
             throughput = throughput.partitions(partitions);
         }
         if let Some(burst) = limits.burst {
