@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use crate::faults::Rule;
+use crate::rule::Rule;
 
 /// Entries of the journal that are kept: some 200 bytes each.
 const JOURNAL: usize = 200_000;
@@ -81,7 +81,7 @@ pub struct TableLimits {
     /// Read units per second.
     pub read_units: Option<f64>,
     /// How much unused capacity can be used later, as a time at full capacity. Default: 5 minutes, at least 25 units.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "crate::time::optional")]
     pub burst: Option<Duration>,
     /// The burst is full at the start. Default: it is empty, except that of an on-demand table.
     pub starts_full: bool,
@@ -89,7 +89,7 @@ pub struct TableLimits {
     /// units need, 4 of an on-demand table.
     pub partitions: Option<usize>,
     /// A partition of which more was requested for this long splits. Default: no splits.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "crate::time::optional")]
     pub splits_after: Option<Duration>,
 }
 
@@ -136,7 +136,7 @@ pub struct StreamLimits {
 #[serde(deny_unknown_fields, default)]
 pub struct LatencyConfig {
     /// The median. Default: no latency.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "crate::time::optional")]
     pub median: Option<Duration>,
     /// How wide the distribution is: 0 is a fixed latency, 0.4 that of a network. Default: 0.
     pub sigma: f64,
@@ -163,15 +163,6 @@ impl Default for JournalConfig {
 /// The limits of the file for a resource.
 pub(crate) fn limits_of<'a, T>(limits: &'a BTreeMap<String, T>, name: &str) -> Option<&'a T> {
     limits.get(name).or_else(|| limits.get("*"))
-}
-
-/// A time as text: `"300ms"`, `"5m"`.
-pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let time = humantime::parse_duration(&text);
-    time.map(Some).map_err(|error| {
-        serde::de::Error::custom(format!("{text:?} is not a time such as \"300ms\" or \"5m\": {error}"))
-    })
 }
 
 #[cfg(test)]

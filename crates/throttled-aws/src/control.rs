@@ -4,14 +4,14 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
-use hyper::{Method, Response};
+use hyper::{Method, Request, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::body::{Body, answer};
-use crate::faults::Rule;
 use crate::front::Front;
 use crate::registry::lock;
+use crate::rule::Rule;
 
 /// Paths that begin so are not forwarded.
 pub(crate) const PREFIX: &str = "/_throttled/";
@@ -25,7 +25,9 @@ struct Rules {
     faults: Vec<Rule>,
 }
 
-pub(crate) async fn respond(front: &Front, parts: &Parts, body: Incoming) -> Response<Body> {
+pub(crate) async fn respond(front: &Front, request: Request<Incoming>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let parts = &parts;
     let path = &parts.uri.path()[PREFIX.len()..];
     match (&parts.method, path) {
         (&Method::GET, "faults") => json(200, &json!({"faults": lock(&front.faults).rules()})),

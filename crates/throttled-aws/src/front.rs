@@ -13,15 +13,15 @@ use tokio::time::{Instant, sleep};
 
 use crate::body::{Body, answer, describe, full};
 use crate::config::{Config, TableLimits, limits_of};
-use crate::control;
 use crate::dynamo::{Table, TableCall, tables_of};
-use crate::faults::{Fault, Faults};
+use crate::faults::Faults;
 use crate::journal::{Figures, JournalEntry, Ledger, Outcome, now};
 use crate::kinesis::{self, Stream, StreamCall};
 use crate::origin::{Origin, is_json};
 use crate::plan::{BY_FAULT, Decision, Plan};
 use crate::refusal::Refusal;
 use crate::registry::{Registry, last_part, lock};
+use crate::rule::Fault;
 use crate::sqs::{self, Queue, QueueCall};
 use crate::target::Target;
 use crate::upstream::UpstreamError;
@@ -73,9 +73,6 @@ impl Front {
 
     pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> End {
         let (parts, body) = request.into_parts();
-        if parts.uri.path().starts_with(control::PREFIX) {
-            return End::Answer(control::respond(&self, &parts, body).await);
-        }
         let origin = Origin::of(&parts);
         if !is_json(&parts.headers) || !takes_capacity(&origin) {
             return self.pass(&origin, parts, Body::Right(body)).await;

@@ -34,13 +34,15 @@ mod plan;
 pub mod program;
 mod refusal;
 mod registry;
+mod rule;
 mod server;
 mod sqs;
 mod target;
+mod time;
 mod upstream;
 
 pub use self::config::{
     Config, ConfigError, JournalConfig, KeyAttribute, LatencyConfig, QueueLimits, StreamLimits, TableLimits,
 };
-pub use self::faults::{ErrorAnswer, FailedEntries, Fault, Rule};
+pub use self::rule::{ErrorAnswer, FailedEntries, Fault, Rule};
 pub use self::server::Server;

@@ -15,6 +15,7 @@ use tokio::time::sleep;
 
 use crate::alone::Alone;
 use crate::config::Config;
+use crate::control;
 use crate::front::{End, Front};
 use crate::target::Target;
 use crate::upstream::Upstream;
@@ -105,6 +106,9 @@ async fn connect(front: Arc<Front>, stream: TcpStream) {
     let service = service_fn(|request| {
         let front = Arc::clone(&front);
         async move {
+            if request.uri().path().starts_with(control::PREFIX) {
+                return Ok(control::respond(&front, request).await);
+            }
             match front.answer(request).await {
                 End::Answer(answer) => Ok(answer),
                 // The connection is closed without an answer.

@@ -30,7 +30,7 @@ async function right(table) {
 async function itemsAfter(write, TableName) {
   const key = { KeySchema: [{ AttributeName: "id", KeyType: "HASH" }], AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }] };
   await client.send(new CreateTableCommand({ TableName, BillingMode: "PAY_PER_REQUEST", ...key }));
-  await waitUntilTableExists({ client, maxWaitTime: 60 }, { TableName });
+  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 1 }, { TableName });
   await write(TableName);
   return (await client.send(new ScanCommand({ TableName, Select: "COUNT", ConsistentRead: true }))).Count;
 }

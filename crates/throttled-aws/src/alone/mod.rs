@@ -3,6 +3,7 @@
 //! Its own tables, queues and streams have no limits: those are of the front, as with any emulator.
 
 mod queues;
+mod step;
 mod streams;
 mod tables;
 
@@ -16,6 +17,7 @@ use hyper::http::request::Parts;
 use serde_json::Value;
 
 use self::queues::Queues;
+use self::step::Step;
 use self::streams::Streams;
 use self::tables::Tables;
 use crate::body::describe;
@@ -34,19 +36,6 @@ pub(crate) struct Alone {
     tables: Mutex<Tables>,
     queues: Mutex<Queues>,
     streams: Mutex<Streams>,
-}
-
-/// What answers a call.
-enum Step {
-    Answer(Value),
-    /// This call to the simulator, whose answer is changed so.
-    Ask(
-        &'static str,
-        Value,
-        Box<dyn FnOnce(Value) -> Result<Value, Refusal> + Send>,
-    ),
-    /// The simulator, as it is.
-    Pass,
 }
 
 impl Alone {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_batch_simulator::{QueueOptions, Simulator};
 use serde_json::{Value, json};
 
-use super::Step;
+use super::step::Step;
 use crate::config::Config;
 use crate::refusal::Refusal;
 use crate::registry::last_part;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use aws_batch_simulator::{Capacity, Simulator, StreamOptions};
 use serde_json::{Value, json};
 
-use super::Step;
+use super::step::Step;
 use crate::config::Config;
 use crate::refusal::Refusal;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions};
 use serde_json::{Value, json};
 
-use super::Step;
+use super::step::Step;
 use crate::config::{Config, KeyAttribute};
 use crate::refusal::Refusal;
 use crate::registry::last_part;

@@ -332,3 +332,80 @@ impl Plan for TableCall {
 fn consumption_mode(body: &Value) -> Option<&str> {
     body["ReturnConsumedCapacity"].as_str().filter(|mode| *mode != "NONE")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::config::TableLimits;
+
+    fn table(units: f64) -> Arc<Table> {
+        let described = json!({"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
+        let limits = TableLimits {
+            write_units: Some(units),
+            starts_full: true,
+            partitions: Some(0),
+            ..TableLimits::default()
+        };
+        Arc::new(Table::described(&described, &limits, 1, Instant::now()).unwrap())
+    }
+
+    fn write(table: usize, id: usize, bytes: usize) -> Value {
+        json!({"PutRequest": {"Item": {"id": {"S": format!("{table}-{id}")}, "text": {"S": "x".repeat(bytes)}}}})
+    }
+
+    fn sorted(batch: &Value) -> Vec<String> {
+        let lists = batch.as_object().into_iter().flatten();
+        let mut all: Vec<String> = lists
+            .flat_map(|(name, list)| {
+                list.as_array()
+                    .unwrap()
+                    .iter()
+                    .map(move |write| format!("{name} {write}"))
+            })
+            .collect();
+        all.sort();
+        all
+    }
+
+    proptest! {
+        /// What is forwarded and what is unprocessed are the call, and what is consumed are the units of what is forwarded.
+        #[test]
+        fn a_batch_is_divided_and_its_units_are_counted(
+            sizes in prop::collection::vec((0_usize..3, 0_usize..6_000), 1..25),
+            capacity in 25_u32..100,
+        ) {
+            let mut items = json!({});
+            for (id, (table, bytes)) in sizes.iter().enumerate() {
+                let list = &mut items[format!("table-{table}")];
+                if list.is_null() {
+                    *list = json!([]);
+                }
+                list.as_array_mut().unwrap().push(write(*table, id, *bytes));
+            }
+            let body = json!({"RequestItems": items, "ReturnConsumedCapacity": "TOTAL"});
+            let names = tables_of("BatchWriteItem", &body).unwrap();
+            let tables = names.iter().map(|_| table(f64::from(capacity) / 300.0)).collect();
+            let mut call = TableCall::new("BatchWriteItem", body, names, tables).unwrap();
+            let mut decisions = vec![Decision::Accepted; call.entries().len()];
+            call.admit(&mut decisions);
+            prop_assume!(call.refusal(&decisions).is_none());
+            let forwarded = call.request(&decisions)["RequestItems"].clone();
+            let mut answer = json!({});
+            call.complete(&mut answer, &mut decisions);
+            let mut divided = [sorted(&forwarded), sorted(&answer["UnprocessedItems"])].concat();
+            divided.sort();
+            prop_assert_eq!(divided, sorted(&items));
+            for consumed in answer["ConsumedCapacity"].as_array().unwrap() {
+                let name = consumed["TableName"].as_str().unwrap();
+                let writes = forwarded[name].as_array().unwrap();
+                let units: f64 = writes.iter().map(|write| write_units(&write["PutRequest"]["Item"])).sum();
+                prop_assert_eq!(consumed["CapacityUnits"].as_f64().unwrap(), units);
+                // No more than the bucket held.
+                prop_assert!(units <= f64::from(capacity) + 0.01, "{} of {}", units, capacity);
+            }
+        }
+    }
+}

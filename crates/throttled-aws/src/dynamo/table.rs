@@ -92,11 +92,9 @@ impl Table {
     pub(crate) fn described(described: &Value, limits: &TableLimits, seed: u64, now: Instant) -> Option<Self> {
         let keys = Keys::of(&described["KeySchema"])?;
         let writes = Provision::of(described, "Write", limits.write_units);
-        let reads = Provision::of(
-            described,
-            "Read",
-            limits.read_units.or(writes.units.map(|units| units * READS)),
-        );
+        let mut reads = Provision::of(described, "Read", limits.read_units);
+        // Of a table whose writes are provisioned, reads are, too.
+        reads.units = reads.units.or(writes.units.map(|units| units * READS));
         let partitions = limits.partitions.or(writes.partitions_with(&reads));
         let mut control = AdmissionControl::new(writes.throughput(limits, partitions, 1.0), now, seed);
         let mut indexes = Vec::new();
@@ -280,6 +278,29 @@ mod tests {
             ..full
         };
         assert_eq!(accepted(&table, &of_the_file, 6_000), 40);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reads_have_the_units_of_the_file_or_the_table_or_three_for_each_write() {
+        let mut table = described();
+        table["ProvisionedThroughput"] = json!({"WriteCapacityUnits": 300, "ReadCapacityUnits": 120});
+        let limits = |read_units, write_units| TableLimits {
+            read_units,
+            write_units,
+            starts_full: true,
+            partitions: Some(0),
+            burst: Some(std::time::Duration::from_secs(1)),
+            ..TableLimits::default()
+        };
+        let reads = |described: &Value, limits: TableLimits| {
+            let table = Table::described(described, &limits, 1, Instant::now()).unwrap();
+            let read = table.read_demand(&json!({}), 1.0);
+            let accepted = table.admit(true, &vec![read; 2_000]);
+            accepted.iter().filter(|throttling| throttling.is_none()).count()
+        };
+        assert_eq!(reads(&table, limits(Some(210.0), None)), 210);
+        assert_eq!(reads(&table, limits(None, None)), 120);
+        assert_eq!(reads(&described(), limits(None, Some(50.0))), 150);
     }
 
     #[tokio::test(start_paused = true)]
