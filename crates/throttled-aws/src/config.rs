@@ -193,6 +193,6 @@ mod tests {
         let error = Config::parse("[[faults]]\nshare = 0.1\n").unwrap_err().to_string();
         assert!(error.contains("`fault`") && error.contains("`next`"), "{error}");
         let error = Config::parse("[[faults]]\nshare = 5\nfault = \"lost\"\n").unwrap_err();
-        assert!(error.to_string().contains("5"), "{error}");
+        assert!(error.to_string().contains('5'), "{error}");
     }
 }

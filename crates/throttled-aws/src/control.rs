@@ -30,16 +30,16 @@ pub(crate) async fn respond(front: &Front, request: Request<Incoming>) -> Respon
     let parts = &parts;
     let path = &parts.uri.path()[PREFIX.len()..];
     match (&parts.method, path) {
-        (&Method::GET, "faults") => json(200, &json!({"faults": lock(&front.faults).rules()})),
+        (&Method::GET, "faults") => json(200, &json!({"faults": lock(&front.shared.faults).rules()})),
         (&Method::POST, "faults") => match rules(parts, body).await {
             Ok(rules) => {
-                lock(&front.faults).replace(rules);
-                json(200, &json!({"faults": lock(&front.faults).rules()}))
+                lock(&front.shared.faults).replace(rules);
+                json(200, &json!({"faults": lock(&front.shared.faults).rules()}))
             }
             Err(message) => json(400, &json!({ "error": message })),
         },
-        (&Method::GET, "journal") => json(200, &lock(&front.ledger).journal(destination(parts).as_deref())),
-        (&Method::GET, "figures") => json(200, &lock(&front.ledger).figures()),
+        (&Method::GET, "journal") => json(200, &lock(&front.shared.ledger).journal(destination(parts).as_deref())),
+        (&Method::GET, "figures") => json(200, &lock(&front.shared.ledger).figures()),
         (&Method::POST, "reset") => {
             front.reset();
             json(200, &json!({}))

@@ -80,6 +80,9 @@ impl Figures {
     }
 }
 
+/// How often each key was applied, by action.
+type Applied<'a> = BTreeMap<&'a str, HashMap<&'a str, u64>>;
+
 /// The journal and the figures.
 pub(crate) struct Ledger {
     most: usize,
@@ -155,7 +158,7 @@ impl Ledger {
 
     /// The figures of all destinations, by service and name.
     pub(crate) fn figures(&self) -> Value {
-        let mut applied: HashMap<(&str, &str), BTreeMap<&str, HashMap<&str, u64>>> = HashMap::new();
+        let mut applied: HashMap<(&str, &str), Applied<'_>> = HashMap::new();
         for entry in &self.entries {
             if matches!(entry.outcome, Outcome::Accepted | Outcome::Lost) {
                 let actions = applied.entry((entry.service, &entry.destination)).or_default();

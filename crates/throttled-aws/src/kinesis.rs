@@ -130,7 +130,6 @@ impl Plan for StreamCall {
             if !decision.is_accepted() {
                 continue;
             }
-            #[expect(clippy::cast_possible_truncation, reason = "the upper half of the number")]
             let place = Place::new((hash >> 64) as u64, 0);
             #[expect(clippy::cast_precision_loss, reason = "a record has 10 MiB at most")]
             let of_bytes = Demand::new(place, *size as f64 * self.stream.of_a_byte);

@@ -20,6 +20,7 @@
 
 mod alone;
 mod body;
+mod call;
 mod config;
 mod control;
 mod digest;
@@ -34,8 +35,10 @@ mod plan;
 pub mod program;
 mod refusal;
 mod registry;
+mod resources;
 mod rule;
 mod server;
+mod shared;
 mod sqs;
 mod target;
 mod time;

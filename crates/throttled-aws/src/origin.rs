@@ -18,8 +18,8 @@ impl Origin {
         let target = text(&parts.headers, "x-amz-target");
         let signed = signed_service(&parts.headers);
         let Some((prefix, operation)) = target.rsplit_once('.') else {
-            let action = parts.uri.query().into_iter().flat_map(|query| query.split('&'));
-            let action = action.filter_map(|pair| pair.strip_prefix("Action=")).next();
+            let mut pairs = parts.uri.query().into_iter().flat_map(|query| query.split('&'));
+            let action = pairs.find_map(|pair| pair.strip_prefix("Action="));
             return Self {
                 service: signed.to_owned(),
                 operation: action.unwrap_or(parts.method.as_str()).to_owned(),

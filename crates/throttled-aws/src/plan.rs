@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::refusal::Refusal;
 
 /// A call that takes capacity, in entries that are decided on one by one.
-pub(crate) trait Plan: Send {
+pub(crate) trait Plan: Send + Sync {
     fn service(&self) -> &'static str;
 
     /// The names of the tables, the queue or the stream.

@@ -38,7 +38,7 @@ struct Arguments {
     /// The emulator to be in front of. Signatures are not made again, so AWS itself would refuse what is changed.
     #[arg(long, value_name = "URL", group = "what")]
     to: Option<String>,
-    /// Be an emulator of DynamoDB, SQS and PutRecords of Kinesis. Nothing is kept when it ends.
+    /// Be an emulator of DynamoDB and SQS, and of puts to Kinesis. Nothing is kept when it ends.
     #[arg(long, group = "what")]
     alone: bool,
     /// Where to listen. Port 0 is any free one, which is printed.
@@ -107,7 +107,7 @@ async fn show(server: &Server) {
     let mut before: std::collections::BTreeMap<(&'static str, String), Shown> = std::collections::BTreeMap::new();
     loop {
         each_second.tick().await;
-        let counted = lock(&server.front.ledger).counted().clone();
+        let counted = lock(&server.front.shared.ledger).counted().clone();
         for (destination, figures) in counted {
             let last = before.entry(destination.clone()).or_default();
             if last.figures == figures && screen.is_none() {

@@ -16,7 +16,8 @@ use tokio::time::sleep;
 use crate::alone::Alone;
 use crate::config::Config;
 use crate::control;
-use crate::front::{End, Front};
+use crate::front::Front;
+use crate::shared::End;
 use crate::target::Target;
 use crate::upstream::Upstream;
 

@@ -84,7 +84,7 @@ impl Alone {
     fn step(&self, origin: &Origin, request: Value) -> Result<Step, Refusal> {
         let operation = &*origin.operation;
         match &*origin.service {
-            "dynamodb" => lock(&self.tables).step(operation, request, &self.simulator),
+            "dynamodb" => lock(&self.tables).step(operation, &request, &self.simulator),
             "sqs" => lock(&self.queues).step(operation, request, &self.simulator),
             "kinesis" => lock(&self.streams).step(operation, request, &self.simulator),
             _ => Ok(Step::Pass),

@@ -52,13 +52,13 @@ impl Tables {
         Ok(Self(tables))
     }
 
-    pub(super) fn step(&mut self, operation: &str, request: Value, simulator: &Simulator) -> Result<Step, Refusal> {
+    pub(super) fn step(&mut self, operation: &str, request: &Value, simulator: &Simulator) -> Result<Step, Refusal> {
         let name = last_part(request["TableName"].as_str().unwrap_or_default()).to_owned();
         match operation {
-            "CreateTable" => self.create(&name, &request, simulator),
+            "CreateTable" => self.create(&name, request, simulator),
             "UpdateTable" => {
                 let billing = self.0.get_mut(&name).ok_or_else(not_found)?;
-                billing.update(&request);
+                billing.update(request);
                 Ok(self.described(&name, "TableDescription"))
             }
             "DeleteTable" => {
@@ -81,7 +81,7 @@ impl Tables {
                 })
             }
             "DescribeTable" if self.0.contains_key(&name) => Ok(self.described(&name, "Table")),
-            "ListTables" => Ok(Step::Answer(self.list(&request))),
+            "ListTables" => Ok(Step::Answer(self.list(request))),
             _ => Ok(Step::Pass),
         }
     }

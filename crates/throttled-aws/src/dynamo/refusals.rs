@@ -12,9 +12,10 @@ pub(super) fn throttled<'a>(throttled: impl Iterator<Item = (&'a Table, Throttli
     let mut is_on_demand = false;
     for (table, throttling) in throttled {
         is_on_demand = table.is_on_demand;
-        let reason = match is_read {
-            true => throttling.reason.replacen("Write", "Read", 1),
-            false => throttling.reason.to_owned(),
+        let reason = if is_read {
+            throttling.reason.replacen("Write", "Read", 1)
+        } else {
+            throttling.reason.to_owned()
         };
         let index = throttling.index.and_then(|index| table.indexes.get(index));
         let resource = match index {

@@ -207,15 +207,14 @@ impl Provision {
     }
 
     fn throughput(&self, limits: &TableLimits, partitions: Option<usize>, scale: f64) -> Throughput {
-        let mut throughput = match self.units {
-            Some(units) => Throughput::provisioned(units / scale),
-            None => {
-                let growth = OnDemand::default();
-                Throughput::on_demand(match self.most_on_demand {
-                    Some(most) => growth.at_most(most / scale),
-                    None => growth,
-                })
-            }
+        let mut throughput = if let Some(units) = self.units {
+            Throughput::provisioned(units / scale)
+        } else {
+            let growth = OnDemand::default();
+            Throughput::on_demand(match self.most_on_demand {
+                Some(most) => growth.at_most(most / scale),
+                None => growth,
+            })
         };
         if let Some(partitions) = partitions.filter(|partitions| *partitions > 0) {
             throughput = throughput.partitions(partitions);
