@@ -97,3 +97,15 @@ install_dynalite() {
     command -v node >/dev/null || return 1
     fetch "$cache/dynalite-$(fingerprint "$here/dynalite/package-lock.json")" fill_dynalite
 }
+
+# The SDK for the example of throttled-aws in JavaScript.
+fill_limits_javascript() {
+    local folder=$here/../crates/throttled-aws/examples/javascript
+    cp "$folder/package.json" "$folder/package-lock.json" "$1" &&
+        npm ci --prefix "$1" --no-audit --no-fund --ignore-scripts
+}
+
+install_limits_javascript() {
+    command -v node >/dev/null || return 1
+    fetch "$cache/limits-$(fingerprint "$here/../crates/throttled-aws/examples/javascript/package-lock.json")" fill_limits_javascript
+}

@@ -32,6 +32,12 @@ impl<T: Clone> Registry<T> {
         resource
     }
 
+    /// Removes a resource, and tells whether there was one.
+    pub(crate) fn remove(&self, name: &str) -> bool {
+        let mut resources = self.resources.write().unwrap_or_else(PoisonError::into_inner);
+        resources.remove(name).is_some()
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<T> {
         let resources = self.resources.read().unwrap_or_else(PoisonError::into_inner);
         resources.get(name).cloned()

@@ -205,8 +205,8 @@ impl AdmissionControl {
         .collect()
     }
 
-    /// Charges for one write, whether it fits or not.
-    pub(crate) fn charge(&mut self, demand: &Demand) {
+    /// Charges for a write whatever is left, also below zero: for what is known only after the call. Negative units are given back.
+    pub fn charge(&mut self, demand: &Demand) {
         self.table.take(demand.place, demand.units);
         for part in &demand.indexes {
             if let Some(index) = self.indexes.get_mut(part.index) {

@@ -27,6 +27,11 @@ impl Throttle {
         Self { index: None, limit }
     }
 
+    /// The number of the index that has no capacity left, from 0 in the order in which the indexes were added; `None`: the table.
+    pub fn index(self) -> Option<usize> {
+        self.index
+    }
+
     /// The reason as AWS writes it in `ThrottlingReasons`, such as `TableWriteKeyRangeThroughputExceeded`.
     pub fn reason(self) -> &'static str {
         use ThroughputLimit::{Account, KeyRange, MaxOnDemand, Provisioned};

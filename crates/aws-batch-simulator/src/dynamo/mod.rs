@@ -42,6 +42,7 @@ pub use self::options::TableOptions;
 pub use self::table::Table;
 use self::tables::Tables;
 pub(crate) use self::tokens::Tokens;
+pub use self::value::item_size;
 use crate::journal::AnswerReceipt;
 use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 

@@ -19,6 +19,19 @@ const CONTAINER: usize = 3;
 /// Bytes of the name of an attribute at most.
 pub(super) const LONGEST_NAME: usize = 65_535;
 
+/// The bytes that `DynamoDB` counts for an item: its attributes with their names, as JSON with type tags. `None`: not an item.
+///
+/// A write unit covers 1,024 of them, a read unit 4,096.
+///
+/// ```
+/// use aws_batch_simulator::{item_size, json};
+///
+/// assert_eq!(item_size(&json!({"id": {"S": "a-1"}, "count": {"N": "17"}})), Some(2 + 3 + 5 + 2));
+/// ```
+pub fn item_size(item: &Value) -> Option<usize> {
+    size_of_item(item.as_object()?).ok()
+}
+
 /// The bytes of all attributes with their names, or why `DynamoDB` refuses them.
 pub(super) fn size_of_item(item: &Map<String, Value>) -> Result<usize, Refusal> {
     check_item(item, Wording::Plain)

@@ -69,10 +69,20 @@ impl Simulator {
         tables.add(name, |seed| Table::new(name, options, seed))
     }
 
+    /// Removes a table, and tells whether there was one. Handles to it still show what it holds.
+    pub fn remove_table(&self, name: &str) -> bool {
+        self.inner.services.tables.remove(name)
+    }
+
     /// Creates a queue, a FIFO queue if its name ends in `.fifo`. Replaces one with the same name.
     pub fn queue(&self, name: &str, options: QueueOptions) -> Queue {
         let queues = &self.inner.services.queues;
         queues.add(name, |seed| Queue::new(name, options, seed))
+    }
+
+    /// Removes a queue, and tells whether there was one. Handles to it still show what it holds.
+    pub fn remove_queue(&self, name: &str) -> bool {
+        self.inner.services.queues.remove(name)
     }
 
     /// Creates a data stream of Kinesis. Replaces one with the same name.

@@ -1,0 +1,115 @@
+//! Units: of what is written and read, and in answers.
+
+use aws_batch_simulator::item_size;
+use serde_json::{Value, json};
+
+/// Bytes that a write unit covers.
+const WRITE_UNIT: usize = 1_024;
+/// Bytes that a read unit covers.
+const READ_UNIT: usize = 4_096;
+
+/// The units of a write of this item. What is no item takes one unit: the emulator refuses it.
+pub(super) fn write_units(item: &Value) -> f64 {
+    units(item_size(item).unwrap_or_default(), WRITE_UNIT)
+}
+
+/// The units of a read of this many bytes.
+pub(super) fn read_units(bytes: usize, is_consistent: bool) -> f64 {
+    units(bytes, READ_UNIT) * if is_consistent { 1.0 } else { 0.5 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a call has 16 MiB at most")]
+fn units(bytes: usize, unit: usize) -> f64 {
+    bytes.div_ceil(unit).max(1) as f64
+}
+
+/// What an answer says that a table has consumed. `name` is as in the request.
+pub(super) fn said(answer: &Value, name: &str) -> Option<f64> {
+    of_table(answer, name)?["CapacityUnits"].as_f64()
+}
+
+fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
+    match &answer["ConsumedCapacity"] {
+        Value::Array(tables) => tables.iter().find(|table| table["TableName"] == name),
+        Value::Object(_) => Some(&answer["ConsumedCapacity"]),
+        _ => None,
+    }
+}
+
+/// The consumed capacity of the answer: as it was asked for, with the units that were charged.
+pub(super) fn show<'a>(
+    answer: &mut Value,
+    mode: Option<&str>,
+    is_list: bool,
+    charged: impl Iterator<Item = (&'a str, f64)>,
+) {
+    let Some(members) = answer.as_object_mut() else { return };
+    let Some(mode) = mode else {
+        members.remove("ConsumedCapacity");
+        return;
+    };
+    let all: Vec<Value> = charged
+        .map(|(name, units)| {
+            let mut shown = of_table(answer, name)
+                .cloned()
+                .unwrap_or_else(|| json!({"TableName": name}));
+            if mode == "INDEXES" && shown["Table"].is_null() {
+                shown["Table"] = json!({"CapacityUnits": units});
+            }
+            shown["CapacityUnits"] = json!(units);
+            shown
+        })
+        .collect();
+    answer["ConsumedCapacity"] = if is_list {
+        Value::Array(all)
+    } else {
+        all.into_iter().next().unwrap_or(Value::Null)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Units cover the bytes, and not a unit more.
+        #[test]
+        fn units_cover_the_bytes(text in "[a-z]{0,5000}") {
+            let item = json!({"k": {"S": text}});
+            let bytes = 1 + text.len();
+            let size = f64::from(u32::try_from(bytes).unwrap());
+            let writes = write_units(&item);
+            prop_assert!(writes * 1_024.0 >= size && (writes - 1.0) * 1_024.0 < size);
+            let reads = read_units(bytes, true);
+            prop_assert!(reads * 4_096.0 >= size && (reads - 1.0) * 4_096.0 < size);
+            prop_assert!((read_units(bytes, false) * 2.0 - reads).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn what_is_no_item_takes_a_unit() {
+        for item in [json!(null), json!({}), json!({"a": {"N": "many"}}), json!([1])] {
+            assert!((write_units(&item) - 1.0).abs() < 1e-9, "{item}");
+        }
+    }
+
+    #[test]
+    fn consumed_capacity_is_shown_as_it_was_asked_for() {
+        let with = |mode| {
+            let mut answer = json!({"ConsumedCapacity": {"TableName": "orders", "CapacityUnits": 1.0}});
+            show(&mut answer, mode, false, [("orders", 3.0)].into_iter());
+            answer
+        };
+        assert_eq!(with(None), json!({}));
+        assert_eq!(with(Some("TOTAL"))["ConsumedCapacity"]["CapacityUnits"], 3.0);
+        assert_eq!(with(Some("INDEXES"))["ConsumedCapacity"]["Table"]["CapacityUnits"], 3.0);
+        let mut answer = json!({});
+        show(&mut answer, Some("TOTAL"), true, [("a", 1.0), ("b", 2.0)].into_iter());
+        assert_eq!(
+            answer["ConsumedCapacity"][1],
+            json!({"TableName": "b", "CapacityUnits": 2.0})
+        );
+    }
+}

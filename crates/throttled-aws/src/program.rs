@@ -1,0 +1,172 @@
+//! The program: its arguments, and what it shows while it runs.
+
+use std::io::{IsTerminal, stderr};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{ArgGroup, Parser};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::config::Config;
+use crate::journal::Figures;
+use crate::registry::lock;
+use crate::server::Server;
+
+const EXAMPLES: &str = "\
+Examples:
+  throttled-aws --to http://127.0.0.1:4566
+      LocalStack, dynalite, moto or another emulator, with the capacity that its tables say they have
+
+  throttled-aws --to http://127.0.0.1:8000 --config limits.toml
+      with limits and faults of a file
+
+  throttled-aws --alone --config limits.toml
+      DynamoDB and SQS by itself, with the tables and queues of the file
+
+Point clients to it by AWS_ENDPOINT_URL=http://127.0.0.1:4500. While it runs:
+  curl http://127.0.0.1:4500/_throttled/figures
+  curl http://127.0.0.1:4500/_throttled/faults --data '{\"faults\": [{\"share\": 0.05, \"fault\": \"throttle\"}]}'";
+
+/// Lets an emulator of AWS throttle as AWS does.
+#[derive(Debug, Parser)]
+#[command(name = "throttled-aws", version, after_help = EXAMPLES, group = ArgGroup::new("what").required(true))]
+struct Arguments {
+    /// The emulator to be in front of. Signatures are not made again, so AWS itself would refuse what is changed.
+    #[arg(long, value_name = "URL", group = "what")]
+    to: Option<String>,
+    /// Be an emulator of DynamoDB and SQS, and of puts to Kinesis. Nothing is kept when it ends.
+    #[arg(long, group = "what")]
+    alone: bool,
+    /// Where to listen. Port 0 is any free one, which is printed.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4500")]
+    listen: SocketAddr,
+    /// Limits and faults, in TOML.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Runs until it is interrupted.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let ended = runtime
+        .map_err(|error| error.to_string())
+        .and_then(|runtime| runtime.block_on(run(arguments)));
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("throttled-aws: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<(), String> {
+    let config = match &arguments.config {
+        Some(path) => Config::read(path).map_err(|error| error.to_string())?,
+        None => Config::default(),
+    };
+    let started = match &arguments.to {
+        Some(url) => Server::to(url, config, arguments.listen).await,
+        None => Server::alone(config, arguments.listen).await,
+    };
+    let server = started.map_err(|error| format!("cannot listen on {}: {error}", arguments.listen))?;
+    // The only line of the standard output, for scripts that chose port 0.
+    println!("{}", server.endpoint());
+    tokio::select! {
+        () = show(&server) => Ok(()),
+        ended = stopped() => ended.map_err(|error| error.to_string()),
+    }
+}
+
+/// A signal has asked it to end.
+async fn stopped() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            _ = terminate.recv() => Ok(()),
+            ended = tokio::signal::ctrl_c() => ended,
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+/// A line for each destination that is renewed each second, or lines of JSON where there is no terminal.
+async fn show(server: &Server) {
+    let mut each_second = interval(Duration::from_secs(1));
+    each_second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let screen = stderr().is_terminal().then(MultiProgress::new);
+    let mut before: std::collections::BTreeMap<(&'static str, String), Shown> = std::collections::BTreeMap::new();
+    loop {
+        each_second.tick().await;
+        let counted = lock(&server.front.shared.ledger).counted().clone();
+        for (destination, figures) in counted {
+            let last = before.entry(destination.clone()).or_default();
+            if last.figures == figures && screen.is_none() {
+                continue;
+            }
+            let (service, name) = destination;
+            match &screen {
+                Some(screen) => {
+                    let bar = last.bar.get_or_insert_with(|| screen.add(line()));
+                    bar.set_message(text(service, &name, &last.figures, &figures));
+                }
+                None => eprintln!(
+                    "{}",
+                    json!({"service": service, "destination": name, "figures": figures})
+                ),
+            }
+            last.figures = figures;
+        }
+    }
+}
+
+/// What was shown of a destination.
+#[derive(Default)]
+struct Shown {
+    figures: Figures,
+    bar: Option<ProgressBar>,
+}
+
+fn line() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    // A template without a placeholder that could be wrong.
+    bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
+}
+
+fn text(service: &str, name: &str, before: &Figures, now: &Figures) -> String {
+    format!(
+        "{service} {name}: {:.0} written/s, {:.0} read/s, {} throttled/s; {} accepted, {} throttled, {} lost in all",
+        // They begin anew after a reset.
+        (now.written - before.written).max(0.0),
+        (now.read - before.read).max(0.0),
+        now.throttled.saturating_sub(before.throttled),
+        now.accepted,
+        now.throttled,
+        now.lost,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+        assert!(Arguments::try_parse_from(["throttled-aws"]).is_err());
+        assert!(Arguments::try_parse_from(["throttled-aws", "--alone", "--to", "http://127.0.0.1:1"]).is_err());
+        assert!(Arguments::try_parse_from(["throttled-aws", "--alone"]).is_ok());
+    }
+}

@@ -1,0 +1,126 @@
+//! The words for faults: what happens, and to which calls.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::origin::Origin;
+
+/// What happens to a call, or to some of its entries.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// Nothing, which a script needs between two faults.
+    None,
+    /// The whole call is throttled, with the error of the service. Nothing is applied.
+    Throttle,
+    /// The connection is closed without an answer, and nothing was applied.
+    Dropped,
+    /// The call is applied, and the connection is closed without an answer.
+    Lost,
+    /// There is no answer, and the connection stays open. Nothing is applied.
+    Hung,
+    /// The call is applied, and its answer is cut off: it is no JSON.
+    Garbage,
+    /// So many entries of the call are not applied: `UnprocessedItems`, or `Failed` with the code of a throttle.
+    Unprocessed(usize),
+    /// So many entries of the call fail with this code.
+    Failed(FailedEntries),
+    /// The call fails with this status and code.
+    Error(ErrorAnswer),
+    /// The call takes this much longer.
+    Slow(#[serde(with = "crate::time")] Duration),
+}
+
+/// Entries that fail.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailedEntries {
+    /// How many: those that come first in the call.
+    pub entries: usize,
+    /// The code. Default: `InternalError` of a queue, `InternalFailure` of a stream. Tables have none.
+    #[serde(default)]
+    pub code: Option<String>,
+    /// Of queues: whether it is the sender's fault. Default: no.
+    #[serde(default)]
+    pub sender_fault: bool,
+}
+
+/// The error of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorAnswer {
+    /// The status. Default: 500.
+    #[serde(default = "internal")]
+    pub status: u16,
+    /// The code. Default: that of the service for an internal error.
+    #[serde(default)]
+    pub code: Option<String>,
+    /// Whether the call is applied all the same. Default: no.
+    #[serde(default)]
+    pub applied: bool,
+}
+
+fn internal() -> u16 {
+    500
+}
+
+/// Faults for the calls that it is about: those of all services, operations and destinations that it does not name.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rule {
+    /// `dynamodb`, `sqs`, `kinesis`, or the name of another service as in a signature: `s3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// Such as `BatchWriteItem`; of S3 the method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// The name of a table, a queue or a stream. Calls that take no capacity have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination: Option<String>,
+    /// The faults of the next calls, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<Fault>,
+    /// The fault of a share of the calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// The share of the calls, from 0 to 1. Default: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+}
+
+impl Rule {
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let share = self.share.unwrap_or(1.0);
+        if self.next.is_empty() == self.fault.is_none() {
+            return Err("a rule of `faults` has either a `fault` with its `share` of the calls, or the faults of the `next` calls".into());
+        }
+        if !(0.0..=1.0).contains(&share) {
+            return Err(format!("a `share` of `faults` is from 0 to 1, not {share}"));
+        }
+        let faults = self.next.iter().chain(&self.fault);
+        for fault in faults {
+            if let Fault::Error(error) = fault
+                && !(400..600).contains(&error.status)
+            {
+                return Err(format!(
+                    "the `status` of an error is from 400 to 599, not {}",
+                    error.status
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_about(&self, origin: &Origin, destinations: &[&str]) -> bool {
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted
+                .as_deref()
+                .is_none_or(|wanted| wanted.eq_ignore_ascii_case(found))
+        };
+        is(&self.service, &origin.service)
+            && is(&self.operation, &origin.operation)
+            && (self.destination.as_deref()).is_none_or(|wanted| destinations.contains(&wanted))
+    }
+}

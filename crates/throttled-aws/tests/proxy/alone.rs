@@ -1,0 +1,243 @@
+//! The emulator by itself: the operations of first tutorials.
+
+use serde_json::{Value, json};
+use throttled_aws::{Config, Server};
+
+use super::wire::{Connection, batch};
+
+async fn alone(file: &str) -> (Server, Connection) {
+    let server = Server::alone(Config::parse(file).unwrap(), "127.0.0.1:0")
+        .await
+        .unwrap();
+    let client = Connection::to(&server.endpoint()).await;
+    (server, client)
+}
+
+fn music() -> Value {
+    json!({
+        "TableName": "Music",
+        "KeySchema": [{"AttributeName": "Artist", "KeyType": "HASH"}, {"AttributeName": "Song", "KeyType": "RANGE"}],
+        "AttributeDefinitions": [{"AttributeName": "Artist", "AttributeType": "S"}, {"AttributeName": "Song", "AttributeType": "S"}],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 5},
+    })
+}
+
+#[tokio::test]
+async fn a_table_is_created_filled_changed_and_deleted() {
+    let (_server, mut client) = alone("").await;
+    let created = client.tables("CreateTable", music()).await.json();
+    assert_eq!(created["TableDescription"]["TableName"], "Music", "{created}");
+    let again = client.tables("CreateTable", music()).await;
+    assert!(
+        again.json()["__type"]
+            .as_str()
+            .unwrap()
+            .ends_with("#ResourceInUseException")
+    );
+    assert_eq!(
+        client.tables("ListTables", json!({})).await.json(),
+        json!({"TableNames": ["Music"]})
+    );
+    let described = client
+        .tables("DescribeTable", json!({"TableName": "Music"}))
+        .await
+        .json();
+    let table = &described["Table"];
+    assert_eq!(
+        (
+            &table["TableStatus"],
+            &table["ProvisionedThroughput"]["WriteCapacityUnits"]
+        ),
+        (&json!("ACTIVE"), &json!(5))
+    );
+    client
+        .tables(
+            "UpdateTable",
+            json!({"TableName": "Music", "BillingMode": "PAY_PER_REQUEST"}),
+        )
+        .await;
+    let item = json!({"Artist": {"S": "a"}, "Song": {"S": "b"}});
+    assert_eq!(
+        client
+            .tables("PutItem", json!({"TableName": "Music", "Item": item}))
+            .await
+            .status,
+        200
+    );
+    let found = client
+        .tables("GetItem", json!({"TableName": "Music", "Key": item}))
+        .await
+        .json();
+    assert_eq!(found, json!({"Item": item}));
+    let query = json!({"TableName": "Music", "KeyConditionExpression": "Artist = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}});
+    assert_eq!(client.tables("Query", query).await.json()["Count"], 1);
+    let deleted = client.tables("DeleteTable", json!({"TableName": "Music"})).await.json();
+    assert_eq!(deleted["TableDescription"]["TableStatus"], "DELETING");
+    for (operation, body) in [
+        ("DescribeTable", json!({"TableName": "Music"})),
+        ("PutItem", json!({"TableName": "Music", "Item": item})),
+        ("DeleteTable", json!({"TableName": "Music"})),
+    ] {
+        let gone = client.tables(operation, body).await.json();
+        assert!(
+            gone["__type"].as_str().unwrap().ends_with("ResourceNotFoundException"),
+            "{operation}: {gone}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_table_of_the_file_is_throttled_as_in_front_of_an_emulator() {
+    let (_server, mut client) =
+        alone("[tables.orders]\nkey = { name = \"id\" }\nwrite_units = 0\nstarts_full = true\n").await;
+    let answer = client.tables("BatchWriteItem", batch(0..25, 2)).await.json();
+    assert_eq!(
+        answer["UnprocessedItems"]["orders"].as_array().unwrap().len(),
+        13,
+        "{answer}"
+    );
+    let error = Server::alone(
+        Config::parse("[tables.orders]\nkey = { name = \"id\", type = \"X\" }").unwrap(),
+        "127.0.0.1:0",
+    )
+    .await;
+    assert!(error.unwrap_err().to_string().contains("not \"X\""));
+}
+
+#[tokio::test]
+async fn pages_of_tables_follow_each_other() {
+    let (_server, mut client) = alone("").await;
+    for name in ["a-1", "b-2", "c-3"] {
+        let mut request = music();
+        request["TableName"] = json!(name);
+        client.tables("CreateTable", request).await;
+    }
+    let first = client.tables("ListTables", json!({"Limit": 2})).await.json();
+    assert_eq!(
+        first,
+        json!({"TableNames": ["a-1", "b-2"], "LastEvaluatedTableName": "b-2"})
+    );
+    let rest = client
+        .tables("ListTables", json!({"Limit": 2, "ExclusiveStartTableName": "b-2"}))
+        .await
+        .json();
+    assert_eq!(rest, json!({"TableNames": ["c-3"]}));
+}
+
+#[tokio::test]
+async fn a_message_is_sent_received_hidden_and_deleted() {
+    let (_server, mut client) = alone("").await;
+    let url = client
+        .call(
+            "AmazonSQS.CreateQueue",
+            &json!({"QueueName": "orders", "Attributes": {"VisibilityTimeout": "60"}}),
+        )
+        .await
+        .unwrap();
+    let url = url.json()["QueueUrl"].clone();
+    assert!(url.as_str().unwrap().starts_with("http://proxy.test/"), "{url}");
+    let sent = client
+        .call(
+            "AmazonSQS.SendMessage",
+            &json!({"QueueUrl": url, "MessageBody": "hello"}),
+        )
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(sent["MD5OfMessageBody"], "5d41402abc4b2a76b9719d911017c592");
+    assert!(sent["MessageId"].is_string() && sent["Id"].is_null(), "{sent}");
+    let received = client
+        .call("AmazonSQS.ReceiveMessage", &json!({"QueueUrl": url}))
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(received["Messages"][0]["Body"], "hello");
+    let receipt = &received["Messages"][0]["ReceiptHandle"];
+    for (operation, status) in [("ChangeMessageVisibility", 200), ("DeleteMessage", 200)] {
+        let body = json!({"QueueUrl": url, "ReceiptHandle": receipt, "VisibilityTimeout": 30});
+        assert_eq!(
+            client
+                .call(&format!("AmazonSQS.{operation}"), &body)
+                .await
+                .unwrap()
+                .status,
+            status,
+            "{operation}"
+        );
+    }
+    let wrong = client
+        .call(
+            "AmazonSQS.DeleteMessage",
+            &json!({"QueueUrl": url, "ReceiptHandle": "nonsense"}),
+        )
+        .await
+        .unwrap();
+    assert_eq!(wrong.status, 400);
+    client
+        .call(
+            "AmazonSQS.SendMessage",
+            &json!({"QueueUrl": url, "MessageBody": "more"}),
+        )
+        .await
+        .unwrap();
+    client
+        .call("AmazonSQS.PurgeQueue", &json!({"QueueUrl": url}))
+        .await
+        .unwrap();
+    let attributes = client
+        .call(
+            "AmazonSQS.GetQueueAttributes",
+            &json!({"QueueUrl": url, "AttributeNames": ["All"]}),
+        )
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(attributes["Attributes"]["ApproximateNumberOfMessages"], "0");
+    assert_eq!(attributes["Attributes"]["VisibilityTimeout"], "60");
+    let listed = client
+        .call("AmazonSQS.ListQueues", &json!({"QueueNamePrefix": "ord"}))
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(listed, json!({ "QueueUrls": [url] }));
+    client
+        .call("AmazonSQS.DeleteQueue", &json!({"QueueUrl": url}))
+        .await
+        .unwrap();
+    let gone = client
+        .call("AmazonSQS.SendMessage", &json!({"QueueUrl": url, "MessageBody": "x"}))
+        .await
+        .unwrap();
+    assert_eq!(
+        gone.headers["x-amzn-query-error"],
+        "AWS.SimpleQueueService.NonExistentQueue;Sender"
+    );
+}
+
+#[tokio::test]
+async fn a_record_is_put_into_a_new_stream() {
+    let (_server, mut client) = alone("").await;
+    assert_eq!(
+        client
+            .call(
+                "Kinesis_20131202.CreateStream",
+                &json!({"StreamName": "events", "ShardCount": 2})
+            )
+            .await
+            .unwrap()
+            .status,
+        200
+    );
+    let put = json!({"StreamName": "events", "PartitionKey": "a", "Data": "AAEC"});
+    let answer = client.call("Kinesis_20131202.PutRecord", &put).await.unwrap().json();
+    assert!(
+        answer["ShardId"].is_string() && answer["SequenceNumber"].is_string(),
+        "{answer}"
+    );
+    let streams = client
+        .call("Kinesis_20131202.ListStreams", &json!({}))
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(streams["StreamNames"], json!(["events"]));
+}

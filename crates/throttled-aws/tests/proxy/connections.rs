@@ -1,0 +1,240 @@
+//! What passes through, and what comes from either side that is no HTTP.
+
+use serde_json::{Value, json};
+use throttled_aws::{Config, Server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::Proxy;
+use super::wire::{Connection, batch};
+
+#[tokio::test]
+async fn a_call_without_capacity_passes_unchanged() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let body = "{ \"b\": 1.50, \"a\": 2 }";
+    for _ in 0..2 {
+        let head = format!(
+            "POST /path?x=%20y HTTP/1.1\r\nhost: proxy.test\r\nx-amz-target: AWSEvents.PutEvents\r\nauthorization: signed\r\nx-own: 1\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        client.send(head.as_bytes()).await;
+        assert_eq!(client.answer().await.unwrap().status, 200);
+    }
+    let received = &proxy.emulator.received("PutEvents")[1];
+    assert_eq!(received.bytes, body);
+    for part in [
+        "POST /path?x=%20y",
+        "\"host\": \"proxy.test\"",
+        "\"authorization\": \"signed\"",
+        "\"x-own\": \"1\"",
+    ] {
+        assert!(received.head.contains(part), "{}", received.head);
+    }
+    assert_eq!(client.get("figures").await["passed"]["AWSEvents.PutEvents"], 2);
+}
+
+#[tokio::test]
+async fn a_body_streams_through_before_it_is_complete() {
+    let proxy = Proxy::new("").await;
+    let gate = proxy.emulator.gate();
+    let mut client = proxy.connect().await;
+    client
+        .send(b"PUT /bucket/key HTTP/1.1\r\nhost: proxy.test\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n")
+        .await;
+    proxy.emulator.arrival().await;
+    gate.notify_one();
+    client.send(b"4\r\nlast\r\n0\r\n\r\n").await;
+    assert_eq!(client.answer().await.unwrap().status, 200);
+    // The first part was taken by the emulator before.
+    assert_eq!(proxy.emulator.received("")[0].bytes, "last");
+}
+
+#[tokio::test]
+async fn sixteen_mebibytes_are_taken_and_a_byte_more_is_not() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let mut body = batch(0..25, 400);
+    let missing = 16 * 1024 * 1024 - body.to_string().len();
+    body["Padding"] = json!("");
+    let padding = missing - (body.to_string().len() - batch(0..25, 400).to_string().len());
+    body["Padding"] = json!("x".repeat(padding));
+    assert_eq!(body.to_string().len(), 16 * 1024 * 1024);
+    assert_eq!(client.tables("BatchWriteItem", body.clone()).await.status, 200);
+    body["Padding"] = json!("x".repeat(padding + 1));
+    let answer = client.tables("BatchWriteItem", body).await;
+    assert_eq!(answer.status, 413);
+    assert!(
+        answer.json()["message"].as_str().unwrap().contains("16777216"),
+        "{answer:?}"
+    );
+    assert_eq!(proxy.emulator.received("BatchWriteItem").len(), 1);
+}
+
+#[tokio::test]
+async fn an_emulator_that_was_killed_is_named_and_works_when_it_is_back() {
+    let mut proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    assert_eq!(client.tables("BatchWriteItem", batch(0..1, 1)).await.status, 200);
+    proxy.emulator.kill().await;
+    for operation in ["BatchWriteItem", "ListTables"] {
+        let answer = client.tables(operation, batch(0..1, 1)).await;
+        assert_eq!(answer.status, 502, "{operation}");
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(
+            message.contains(&format!("the emulator at {}", proxy.emulator.url())),
+            "{message}"
+        );
+    }
+    let unknown = client.get("figures").await;
+    assert_eq!(
+        (&unknown["upstream_failures"], &unknown["dynamodb"]["orders"]["unknown"]),
+        (&json!(2), &json!(1))
+    );
+    proxy.emulator.restart().await;
+    assert_eq!(client.tables("BatchWriteItem", batch(0..1, 1)).await.status, 200);
+}
+
+/// A proxy in front of something that answers each connection with these bytes, and closes it.
+async fn in_front_of(bytes: &'static [u8]) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4_096];
+            let _ = stream.read(&mut request).await;
+            let _ = stream.write_all(bytes).await;
+        }
+    });
+    Server::to(&url, Config::default(), "127.0.0.1:0").await.unwrap()
+}
+
+#[tokio::test]
+async fn garbage_of_the_emulator_is_named_as_its_own() {
+    for bytes in [
+        &b"\x00\xffgarbage\r\n\r\n"[..],
+        b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 999999 ?\r\n\r\n",
+        b"",
+    ] {
+        let server = in_front_of(bytes).await;
+        let mut client = Connection::to(&server.endpoint()).await;
+        // `CreateTable` is a call whose answer is read as a whole.
+        let answer = client.tables("CreateTable", json!({"TableName": "orders"})).await;
+        assert_eq!(answer.status, 502, "{bytes:?}");
+        assert!(
+            answer.json()["message"].as_str().unwrap().contains("the emulator at"),
+            "{answer:?}"
+        );
+        // What streams through breaks off.
+        let passed = client.call("AWSEvents.PutEvents", &json!({})).await;
+        assert!(
+            passed.is_err() || passed.as_ref().is_ok_and(|answer| answer.status == 502),
+            "{passed:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_json_passes_as_it_is() {
+    let proxy = Proxy::new("").await;
+    for body in [
+        "",
+        "[]",
+        "<html>",
+        "{\"UnprocessedItems\": 5}",
+        "{\"ConsumedCapacity\": [5, {}]}",
+    ] {
+        proxy
+            .emulator
+            .answers(move |target, _| target.ends_with("BatchWriteItem").then(|| (200, body.to_owned())));
+        let mut client = proxy.connect().await;
+        let answer = client.tables("BatchWriteItem", batch(0..2, 1)).await;
+        assert_eq!(answer.status, 200);
+        if serde_json::from_str::<Value>(body).map_or(true, |value| !value.is_object()) {
+            assert_eq!(answer.body, body.as_bytes());
+        }
+    }
+}
+
+#[tokio::test]
+async fn garbage_of_a_client_ends_its_connection_alone() {
+    let proxy = Proxy::new("").await;
+    for bytes in [
+        &b"\x16\x03\x01garbage\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    ] {
+        let mut client = proxy.connect().await;
+        client.send(bytes).await;
+        let answer = client.answer().await;
+        assert!(
+            answer.as_ref().map_or(true, |answer| answer.status >= 400),
+            "{bytes:?}: {answer:?}"
+        );
+    }
+    // Bodies of calls that take capacity, and are none.
+    let mut client = proxy.connect().await;
+    for body in [
+        json!([]),
+        json!(5),
+        json!({}),
+        json!({"RequestItems": 5}),
+        json!({"RequestItems": {"orders": 5}}),
+        json!({"RequestItems": {"orders": [5]}}),
+        json!({"RequestItems": {"orders": [{"PutRequest": {}}]}}),
+    ] {
+        assert_eq!(
+            client.tables("BatchWriteItem", body.clone()).await.status,
+            200,
+            "{body}"
+        );
+        assert_eq!(
+            client
+                .tables("TransactWriteItems", json!({ "TransactItems": [body] }))
+                .await
+                .status,
+            200
+        );
+    }
+    for target in [
+        "AmazonSQS.SendMessageBatch",
+        "Kinesis_20131202.PutRecord",
+        "DynamoDB_20120810.PutItem",
+        "DynamoDB_20120810.",
+        ".",
+    ] {
+        let answer = client.call(target, &json!({"Entries": "x", "TableName": 7})).await;
+        drop(answer);
+        client = proxy.connect().await;
+    }
+    assert_eq!(client.tables("BatchWriteItem", batch(0..1, 1)).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_thousand_connections_one_after_the_other_leave_nothing() {
+    let proxy = Proxy::new("").await;
+    for number in 0..1_000 {
+        let mut client = proxy.connect().await;
+        // Some close without a word, some within a request.
+        match number % 10 {
+            0 => {}
+            1 => client.send(b"POST / HTT").await,
+            _ => {
+                client.get("faults").await;
+            }
+        }
+    }
+    assert_eq!(
+        proxy
+            .connect()
+            .await
+            .tables("BatchWriteItem", batch(0..1, 1))
+            .await
+            .status,
+        200
+    );
+}

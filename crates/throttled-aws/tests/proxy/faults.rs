@@ -1,0 +1,165 @@
+//! Faults by file and by HTTP, the journal and the figures.
+
+use serde_json::{Value, json};
+
+use super::Proxy;
+use super::wire::batch;
+
+#[tokio::test]
+async fn the_next_calls_have_the_faults_of_the_script() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let script = r#"{"faults": [{"destination": "orders", "next": [{"unprocessed": 25}, "lost", {"error": {"status": 500}}, "garbage", "throttle"]}]}"#;
+    assert_eq!(client.post("faults", script).await.status, 200);
+    let all = client.tables("BatchWriteItem", batch(0..25, 1)).await;
+    assert_eq!(
+        (
+            all.status,
+            all.json()["UnprocessedItems"]["orders"].as_array().unwrap().len()
+        ),
+        (200, 25)
+    );
+    assert_eq!(proxy.emulator.received("BatchWriteItem").len(), 0);
+
+    let lost = client.call("DynamoDB_20120810.BatchWriteItem", &batch(0..25, 1)).await;
+    assert!(lost.is_err(), "{lost:?}");
+    assert_eq!(proxy.emulator.received("BatchWriteItem").len(), 1, "it was applied");
+
+    let mut client = proxy.connect().await;
+    let failed = client.tables("BatchWriteItem", batch(0..25, 1)).await;
+    assert_eq!(failed.status, 500);
+    assert!(
+        failed.json()["__type"]
+            .as_str()
+            .unwrap()
+            .ends_with("#InternalServerError")
+    );
+    assert_eq!(proxy.emulator.received("BatchWriteItem").len(), 1);
+
+    let garbage = client.tables("BatchWriteItem", batch(0..25, 1)).await;
+    assert!(garbage.status == 200 && serde_json::from_slice::<Value>(&garbage.body).is_err());
+    assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 400);
+    assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 200);
+
+    let figures = client.get("figures").await;
+    let orders = &figures["dynamodb"]["orders"];
+    let counted: Vec<u64> = ["calls", "faults", "throttled", "lost", "failed", "accepted"]
+        .iter()
+        .map(|name| orders[name].as_u64().unwrap())
+        .collect();
+    assert_eq!(counted, [6, 5, 50, 50, 25, 25]);
+    // Each was applied three times, and the journal says so.
+    assert_eq!(orders["applied"]["put"], json!({"keys": 25, "twice": 25}));
+}
+
+#[tokio::test]
+async fn the_words_of_the_file_and_of_http_are_the_same() {
+    let file = "[[faults]]\nservice = \"dynamodb\"\nshare = 1.0\nfault = { failed = { entries = 2 } }\n";
+    let proxy = Proxy::new(file).await;
+    let mut client = proxy.connect().await;
+    let of_file = client.get("faults").await;
+    client.post("faults", r#"{"faults": []}"#).await;
+    assert_eq!(client.get("faults").await["faults"], json!([]));
+    assert_eq!(client.post("faults", &of_file.to_string()).await.json(), of_file);
+    let answer = client.tables("BatchWriteItem", batch(0..25, 1)).await.json();
+    assert_eq!(answer["UnprocessedItems"]["orders"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn wrong_words_are_refused_and_change_nothing() {
+    let proxy = Proxy::new("[[faults]]\nfault = \"throttle\"\n").await;
+    let mut client = proxy.connect().await;
+    for body in [
+        r#"{"faults": [{"fault": "losst"}]}"#,
+        r#"{"faults": [{}]}"#,
+        "{",
+        r#"{"fault": []}"#,
+    ] {
+        let answer = client.post("faults", body).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert!(!answer.json()["error"].as_str().unwrap().is_empty());
+    }
+    assert_eq!(client.tables("BatchWriteItem", batch(0..1, 1)).await.status, 400);
+    assert_eq!(client.post("nonsense", "").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_reset_is_a_new_start() {
+    let proxy = Proxy::new("[tables.orders]\nwrite_units = 0\nstarts_full = true\n").await;
+    let mut client = proxy.connect().await;
+    for _ in 0..2 {
+        assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 200);
+        assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 400);
+        assert_eq!(client.get("journal").await["entries"].as_array().unwrap().len(), 50);
+        client.post("reset", "").await;
+        assert_eq!(client.get("journal").await["entries"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn faults_are_for_services_without_capacity_too() {
+    let file = "[[faults]]\nservice = \"s3\"\noperation = \"PUT\"\nnext = [\"throttle\", \"dropped\", { error = { status = 500, applied = true } }]\n";
+    let proxy = Proxy::new(file).await;
+    let put = "PUT /bucket/key HTTP/1.1\r\nhost: proxy.test\r\nauthorization: AWS4-HMAC-SHA256 Credential=k/20261128/us-east-1/s3/aws4_request\r\ncontent-length: 2\r\n\r\nhi";
+    let mut client = proxy.connect().await;
+    client.send(put.as_bytes()).await;
+    let answer = client.answer().await.unwrap();
+    assert_eq!(answer.status, 503);
+    assert!(
+        String::from_utf8(answer.body)
+            .unwrap()
+            .contains("<Code>SlowDown</Code>")
+    );
+    let mut client = proxy.connect().await;
+    client.send(put.as_bytes()).await;
+    assert!(client.answer().await.is_err());
+    assert_eq!(proxy.emulator.received("").len(), 0);
+    let mut client = proxy.connect().await;
+    client.send(put.as_bytes()).await;
+    assert_eq!(client.answer().await.unwrap().status, 500);
+    assert_eq!(proxy.emulator.received("")[0].bytes, "hi");
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_ends_with_its_connection() {
+    let proxy = Proxy::new("[[faults]]\nnext = [\"hung\"]\n").await;
+    let mut client = proxy.connect().await;
+    client
+        .send_call("DynamoDB_20120810.BatchWriteItem", &batch(0..1, 1))
+        .await;
+    let mut other = proxy.connect().await;
+    loop {
+        // The call is counted before it hangs.
+        if other.get("figures").await["dynamodb"]["orders"]["dropped"] == 1 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    drop(client);
+    assert_eq!(other.tables("BatchWriteItem", batch(0..1, 1)).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_journal_has_what_was_applied_when_the_client_is_gone() {
+    let proxy = Proxy::new("").await;
+    let gate = proxy.emulator.gate();
+    let mut client = proxy.connect().await;
+    client
+        .send_call("DynamoDB_20120810.BatchWriteItem", &batch(0..3, 1))
+        .await;
+    proxy.emulator.arrival().await;
+    drop(client);
+    gate.notify_one();
+    let mut other = proxy.connect().await;
+    loop {
+        let journal = other.get("journal").await;
+        if journal["entries"].as_array().unwrap().len() == 3 {
+            assert!(
+                journal["entries"][0]["key"].as_str().unwrap().contains("000000"),
+                "{journal}"
+            );
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
