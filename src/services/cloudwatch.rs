@@ -4,7 +4,6 @@ mod check;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::config::Builder;
@@ -16,7 +15,7 @@ use self::check::{check_metric, check_namespace};
 use crate::aws::classify;
 use crate::aws::correlate::{UNITS_OF_CALL, of_whole_call};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{request_span, send, single_attempt};
 use crate::contract::{Answer, BatchTarget, Fault, Limits};
 use crate::invalid::InvalidEntry;
 
@@ -117,8 +116,7 @@ impl BatchTarget for CloudWatchMetrics {
             .put_metric_data()
             .namespace(&self.namespace)
             .set_metric_data(Some(metrics.to_vec()));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_cloudwatch, call, self.changes, span) {
             Ok(output) => of_whole_call(output.request_id()),
             Err(error) => classify(error),
         }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_cloudwatchlogs::Client;
 use aws_sdk_cloudwatchlogs::config::Builder;
@@ -12,7 +11,7 @@ use aws_sdk_cloudwatchlogs::types::{InputLogEvent, RejectedLogEventsInfo};
 use crate::aws::classify;
 use crate::aws::correlate::{UNITS_OF_CALL, of_whole_call};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{request_span, send, single_attempt};
 use crate::aws::whole_body::WholeBody;
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
 use crate::invalid::InvalidEntry;
@@ -149,8 +148,7 @@ impl BatchTarget for LogStream {
             .log_group_name(&self.group)
             .log_stream_name(&self.stream)
             .set_log_events(Some(sorted));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_cloudwatchlogs, call, self.changes, span) {
             Ok(output) => match (of_whole_call(output.request_id()), output.rejected_log_events_info()) {
                 (Answer::Whole(Verdict::Accepted), Some(rejected)) => each(&places, rejected),
                 (answer, _) => answer,

@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::config::Builder;
-use aws_sdk_firehose::operation::RequestId;
 use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
 use crate::aws::classify;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{messaging_span, send, single_attempt};
 use crate::contract::{Acknowledgement, Answer, BatchTarget, Limits, Rejection, Verdict};
 use crate::invalid::InvalidEntry;
 
@@ -95,25 +93,17 @@ impl BatchTarget for FirehoseStream {
     }
 
     async fn send(&self, records: &[Record]) -> Answer {
-        let span = request_span!(
-            "Firehose",
-            "PutRecordBatch",
-            messaging.system = "aws_firehose",
-            messaging.operation.type = "send",
-            messaging.operation.name = "PutRecordBatch",
-            messaging.destination.name = &*self.name,
-            messaging.batch.message_count = records.len(),
-        );
+        let sent = records.len();
+        let span = messaging_span!("Firehose", "aws_firehose", "PutRecordBatch", "send", &*self.name, sent);
         let call = self
             .client
             .put_record_batch()
             .delivery_stream_name(&self.name)
             .set_records(Some(records.to_vec()));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_firehose, call, self.changes, span) {
             Ok(output) => {
                 let verdicts = output.request_responses.into_iter().map(verdict);
-                by_place("Firehose", records.len(), verdicts)
+                by_place("Firehose", sent, verdicts)
             }
             Err(error) => match classify(error) {
                 Answer::Whole(Verdict::Rejected(_, fault)) if fault.code() == THROTTLED => {

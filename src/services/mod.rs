@@ -2,6 +2,9 @@
 //!
 //! A service makes one call and reads its answer. It contains no retries, pace or order.
 
+#[cfg(feature = "_service")]
+#[allow(dead_code, reason = "each service uses a part of it")]
+mod checks;
 #[cfg(feature = "cloudwatch")]
 pub mod cloudwatch;
 #[cfg(feature = "cloudwatch-logs")]

@@ -6,7 +6,6 @@ use super::calls::Calls;
 use super::index_keys::IndexKeys;
 use super::key::KeySchema;
 use super::throughput;
-use crate::aws::classify;
 use crate::contract::{Advice, Fault, Lookup, LookupError};
 use crate::events::LOOKUP;
 
@@ -63,7 +62,7 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
 }
 
 async fn describe(calls: &Calls, table: &str) -> Result<Description, LookupError> {
-    let output = calls.describe(table).await.map_err(classify)?;
+    let output = calls.describe(table).await?;
     let description = output.table().and_then(|table| {
         Some(Description {
             key: KeySchema::described(table)?,

@@ -12,8 +12,7 @@ use tracing::debug;
 
 use super::calls::{Calls, short_name};
 use super::page::{Page, PageRead, PageRequest};
-use super::{throttling, throughput};
-use crate::aws::classify;
+use super::throughput;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Lookup, LookupError, Rejection, Verdict, hash_of};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
@@ -45,7 +44,7 @@ impl Pages {
     }
 
     async fn describe(&self) -> Result<TableFigures, LookupError> {
-        let output = self.calls.describe(&self.request.table).await.map_err(classify)?;
+        let output = self.calls.describe(&self.request.table).await?;
         let table = output.table();
         let index = self.request.index.as_deref();
         Ok(TableFigures {
@@ -125,11 +124,8 @@ impl Pages {
     async fn page(&self, read: &PageRead) -> Result<ScanOutput, Answer> {
         let request = &self.request;
         match &request.key_condition {
-            None => self.calls.scan(request, read).await.map_err(throttling::of_call),
-            Some(condition) => {
-                let output = self.calls.query(request, condition, read).await;
-                output.map(alike).map_err(throttling::of_call)
-            }
+            None => self.calls.scan(request, read).await,
+            Some(condition) => self.calls.query(request, condition, read).await.map(alike),
         }
     }
 }

@@ -12,10 +12,10 @@ use tracing::warn;
 use super::KeyRead;
 use super::calls::{Calls, consumed};
 use super::calls::{short_name, table_name};
+use super::check;
 use super::key::KeyValue;
 use super::size::item_size;
 use super::table::{MAX_BODY_BYTES, MAX_ITEM_BYTES};
-use super::{check, throttling};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict, hash_of};
 use crate::events::ANSWER;
 use crate::invalid::InvalidEntry;
@@ -151,7 +151,7 @@ impl BatchTarget for DynamoReads {
                 let units = consumed(output.consumed_capacity());
                 (verdicts(reads, output), units)
             }
-            Err(error) => (throttling::of_call(error), None),
+            Err(answer) => (answer, None),
         }
     }
 }

@@ -13,9 +13,10 @@ use super::calls::{short_name, table_name};
 use super::describe::{Description, NO_TABLE};
 use super::key::KeySchema;
 use super::size::{item_size, request_memory, write_units};
-use super::{body, check, correlate, describe, throttling};
+use super::{body, check, correlate, describe};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Lookup};
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_size;
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -112,15 +113,7 @@ impl DynamoTable {
             }
             checked?;
         }
-        let actual = body::taken(entry, limit, self.limits.entries);
-        if actual > limit {
-            return Err(InvalidEntry::TooLarge {
-                part: "request",
-                limit,
-                actual,
-            });
-        }
-        Ok(actual)
+        check_size("request", limit, body::taken(entry, limit, self.limits.entries))
     }
 
     /// Write units that an entry consumes. For a delete they depend on the item in the table.
@@ -136,7 +129,7 @@ impl DynamoTable {
                 correlate::verdicts(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => (self.failed(throttling::of_call(error)), None),
+            Err(answer) => (self.failed(answer), None),
         }
     }
 

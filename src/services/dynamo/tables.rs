@@ -13,7 +13,7 @@ use super::calls::short_name;
 use super::calls::{Calls, consumed};
 use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
-use super::{body, correlate, throttling};
+use super::{body, correlate};
 use crate::aws::of_named_resources;
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use crate::invalid::InvalidEntry;
@@ -118,10 +118,9 @@ impl BatchTarget for DynamoTables {
     }
 
     fn check(&self, entry: &TableWrite) -> Result<usize, InvalidEntry> {
-        let table = self.table(&entry.table).ok_or(InvalidEntry::Malformed {
-            part: "table",
-            rule: "one of the tables of the delivery",
-        })?;
+        let table = self
+            .table(&entry.table)
+            .ok_or(InvalidEntry::malformed("table", "one of the tables of the delivery"))?;
         table.measure(&entry.request, self.request_bytes())
     }
 
@@ -198,8 +197,8 @@ impl DynamoTables {
                 correlate::verdicts_by_table(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => {
-                let answer = of_named_resources(throttling::of_call(error));
+            Err(answer) => {
+                let answer = of_named_resources(answer);
                 let was_sent = |table: &&DynamoTable| chunk.iter().any(|write| write.table == table.table);
                 let tables = self.tables.iter().filter(was_sent);
                 (tables.fold(answer, |answer, table| table.failed(answer)), None)

@@ -12,6 +12,7 @@ use super::check::{self, expressions};
 use super::size::{item_size, write_units};
 use super::table::MAX_ITEM_BYTES;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_count, check_size};
 
 /// Actions of a transaction. From the API reference of `TransactWriteItems`.
 pub const MAX_ACTIONS: usize = 100;
@@ -62,27 +63,13 @@ impl Transaction {
                 part: "list of actions",
             });
         }
-        if self.actions.len() > MAX_ACTIONS {
-            return Err(InvalidEntry::TooMany {
-                part: "actions",
-                limit: MAX_ACTIONS,
-                actual: self.actions.len(),
-            });
-        }
+        check_count("actions", MAX_ACTIONS, self.actions.len())?;
         let of_action = |(place, action)| {
             let checked = check_action(action);
             checked.map_err(|invalid: InvalidEntry| invalid.of_member(place).of_attribute("actions"))
         };
         let bytes = self.actions.iter().enumerate().map(of_action);
-        let actual = bytes.sum::<Result<usize, InvalidEntry>>()?;
-        if actual > MAX_TRANSACTION_BYTES {
-            return Err(InvalidEntry::TooLarge {
-                part: "transaction",
-                limit: MAX_TRANSACTION_BYTES,
-                actual,
-            });
-        }
-        Ok(actual)
+        check_size("transaction", MAX_TRANSACTION_BYTES, bytes.sum::<Result<_, _>>()?)
     }
 
     /// Write units that it consumes. For updates and deletions they depend on the items in the tables.
@@ -134,10 +121,10 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
             not_empty(names, values)?;
             Ok(item_size(check.key()) + expressions(None, condition, names, values)?)
         }
-        _ => Err(InvalidEntry::Malformed {
-            part: "action",
-            rule: "one put, update, deletion or check of a condition",
-        }),
+        _ => Err(InvalidEntry::malformed(
+            "action",
+            "one put, update, deletion or check of a condition",
+        )),
     }
 }
 

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::Builder;
-use aws_sdk_kinesis::operation::RequestId;
 use aws_sdk_kinesis::types::{
     PutRecordsRequestEntry, PutRecordsResultEntry, RecordDistributionStrategy, StreamDescriptionSummary,
 };
@@ -16,17 +14,18 @@ use tracing::debug;
 
 use super::aggregate::len_alone;
 use super::packing::{AGGREGATE_BYTES, Landing, PackedCall, of_user_records, seems_aggregated};
-use super::record::{check, hash_key, size, within};
+use super::record::{check, hash_key, size};
 use super::shards::{ShardMap, Shards};
 use crate::aws::classify;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{request_span, send, single_attempt};
 use crate::contract::{
     Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Lookup, LookupError, Verdict, hash_of,
 };
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_size;
 
 /// Records in a call. From the API reference of `PutRecords`.
 pub const MAX_RECORDS: usize = 500;
@@ -286,9 +285,8 @@ impl KinesisStream {
         );
         let (name, arn) = self.name_or_arn();
         let call = self.client.put_records().set_stream_name(name).set_stream_arn(arn);
-        let call = call.set_records(Some(records)).customize();
-        let request = pin!(call.config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        let call = call.set_records(Some(records));
+        match send!(aws_sdk_kinesis, call, self.changes, span) {
             Ok(output) => {
                 let ids = output.records.iter().filter_map(PutRecordsResultEntry::shard_id);
                 self.shards.have_accepted(ids.filter(|id| !id.is_empty()));
@@ -398,7 +396,7 @@ impl BatchTarget for KinesisStream {
         }
         let alone = len_alone(record);
         if seems_aggregated(record) {
-            within(alone, of_record)?;
+            check_size("record", of_record, alone)?;
         }
         Ok(alone.min(self.aggregate_bytes()))
     }

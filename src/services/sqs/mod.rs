@@ -6,6 +6,7 @@ mod check;
 #[cfg(test)]
 mod deduplication_tests;
 mod deletions;
+mod handles;
 #[cfg(feature = "s3-offload")]
 mod offload;
 mod plain;

@@ -8,7 +8,6 @@ use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry, SendM
 use super::calls::Calls;
 use super::check;
 use super::{failed, is_fifo};
-use crate::aws::classify;
 use crate::aws::correlate::{by_id, wire_id};
 use crate::contract::{Acknowledgement, Answer, Limits, LookupError, Verdict};
 use crate::invalid::InvalidEntry;
@@ -48,7 +47,7 @@ impl PlainQueue {
         let mut names = vec![QueueAttributeName::MaximumMessageSize];
         // A standard queue does not know this one, and refuses the call.
         names.extend(self.fifo.then_some(QueueAttributeName::ContentBasedDeduplication));
-        let output = self.calls.attributes(&self.url, names).await.map_err(classify)?;
+        let output = self.calls.attributes(&self.url, names).await?;
         let attributes = output.attributes();
         Ok(Attributes::read(|name| attributes?.get(&name.into())))
     }
@@ -110,7 +109,7 @@ impl PlainQueue {
                 output.successful.into_iter().map(accepted),
                 output.failed.iter().map(failed),
             ),
-            Err(error) => classify(error),
+            Err(answer) => answer,
         };
         if answer.has_refusal() {
             self.described.seems_outdated();

@@ -9,7 +9,6 @@ use aws_sdk_sqs::Client;
 use super::calls::Calls;
 use super::receive::{ReceiveRequest, Receiving};
 use super::short_name;
-use crate::aws::classify;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Verdict};
 use crate::invalid::InvalidEntry;
 
@@ -63,8 +62,8 @@ impl<R: Receiving> BatchTarget for Receives<R> {
                 receive.has_received(output.messages.unwrap_or_default());
                 Answer::Whole(Verdict::Accepted)
             }
-            Err(error) => {
-                let answer = final_answer(classify(error));
+            Err(answer) => {
+                let answer = final_answer(answer);
                 if !is_ambiguous(&answer) {
                     doubt.ends();
                 }
