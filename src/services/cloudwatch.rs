@@ -3,7 +3,6 @@
 mod check;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::config::Builder;
@@ -12,6 +11,7 @@ use aws_sdk_cloudwatch::types::MetricDatum;
 
 pub use self::check::{MAX_DIMENSIONS, MAX_METRIC_BYTES, MAX_VALUES, metric_size};
 use self::check::{check_metric, check_namespace};
+use super::debug::debug_by_name;
 use crate::aws::classify;
 use crate::aws::correlate::{UNITS_OF_CALL, of_whole_call};
 use crate::aws::renewal::Changes;
@@ -128,14 +128,7 @@ impl BatchTarget for CloudWatchMetrics {
     }
 }
 
-impl fmt::Debug for CloudWatchMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CloudWatchMetrics")
-            .field("namespace", &self.namespace)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(CloudWatchMetrics);
 
 #[cfg(test)]
 mod tests;

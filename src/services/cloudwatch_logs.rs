@@ -1,13 +1,13 @@
 //! CloudWatch Logs: events to one log stream by `PutLogEvents`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_cloudwatchlogs::Client;
 use aws_sdk_cloudwatchlogs::config::Builder;
 use aws_sdk_cloudwatchlogs::operation::RequestId;
 use aws_sdk_cloudwatchlogs::types::{InputLogEvent, RejectedLogEventsInfo};
 
+use super::debug::debug_by_name;
 use crate::aws::classify;
 use crate::aws::correlate::{UNITS_OF_CALL, of_whole_call};
 use crate::aws::renewal::Changes;
@@ -203,15 +203,7 @@ fn each(places: &[usize], rejected: &RejectedLogEventsInfo) -> Answer {
     Answer::Each(verdicts)
 }
 
-impl fmt::Debug for LogStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LogStream")
-            .field("log_group", &self.group)
-            .field("log_stream", &self.stream)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(LogStream);
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
 //! EventBridge: events to one bus by `PutEvents`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::config::Builder;
@@ -9,6 +8,7 @@ use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
 use tracing::{debug, warn};
 
 use super::checks::check_length;
+use super::debug::debug_by_name;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
 use crate::aws::request::{messaging_span, send, single_attempt};
@@ -200,14 +200,7 @@ fn verdict(answer: PutEventsResultEntry) -> Verdict {
     entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
-impl fmt::Debug for EventBus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBus")
-            .field("bus", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(EventBus);
 
 #[cfg(test)]
 mod tests;

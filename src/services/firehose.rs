@@ -1,12 +1,12 @@
 //! Firehose: records to one delivery stream by `PutRecordBatch`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::config::Builder;
 use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
+use super::debug::debug_by_name;
 use crate::aws::classify;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
@@ -127,31 +127,17 @@ fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
     }
 }
 
-impl fmt::Debug for FirehoseStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FirehoseStream")
-            .field("delivery_stream", &self.name)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(FirehoseStream);
 
 #[cfg(test)]
 mod tests {
     use aws_sdk_firehose::primitives::Blob;
 
     use super::*;
-    use crate::aws::recording::Recorder;
+    use crate::aws::recording::{Recorder, recorded_config};
 
     fn client(recorder: &Recorder) -> Client {
-        let config = aws_sdk_firehose::Config::builder()
-            .behavior_version(aws_sdk_firehose::config::BehaviorVersion::latest())
-            .region(aws_sdk_firehose::config::Region::new("eu-central-1"))
-            .credentials_provider(aws_sdk_firehose::config::Credentials::new(
-                "key", "secret", None, None, "test",
-            ))
-            .http_client(recorder.clone());
-        Client::from_conf(config.build())
+        Client::from_conf(recorded_config!(aws_sdk_firehose, recorder.clone()).build())
     }
 
     fn record(bytes: usize) -> Record {

@@ -9,6 +9,8 @@ mod checks;
 pub mod cloudwatch;
 #[cfg(feature = "cloudwatch-logs")]
 pub mod cloudwatch_logs;
+#[cfg(feature = "_service")]
+mod debug;
 #[cfg(any(feature = "sqs", feature = "sns"))]
 mod described;
 #[cfg(feature = "dynamodb")]

@@ -1,13 +1,13 @@
 //! S3: deletions of objects of one bucket by `DeleteObjects`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::operation::delete_objects::DeleteObjectsOutput;
 use aws_sdk_s3::types::{Delete, DeletedObject, Error, ObjectIdentifier};
 
+use super::debug::debug_by_name;
 use crate::aws::correlate::by_name;
 use crate::aws::renewal::Changes;
 use crate::aws::request::{request_span, send, single_attempt};
@@ -198,14 +198,7 @@ fn failed(error: &Error) -> (Name<'_>, Verdict) {
     ((error.key().unwrap_or_default(), version_id), verdict)
 }
 
-impl fmt::Debug for S3Deletions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("S3Deletions")
-            .field("bucket", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(S3Deletions);
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,13 @@
 //! SNS: messages to one topic by `PublishBatch`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_sns::Client;
 use aws_sdk_sns::config::Builder;
 use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, PublishBatchResultEntry};
 
 use super::checks::{check_characters, check_length, check_size};
+use super::debug::debug_by_name;
 use super::described::{Attributes, Described, FIFO_SUFFIX, check_ids};
 use crate::aws::correlate::{by_id, wire_id};
 use crate::aws::renewal::Changes;
@@ -271,14 +271,7 @@ fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
     )
 }
 
-impl fmt::Debug for SnsTopic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnsTopic")
-            .field("topic", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(SnsTopic);
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
 //! The pages of one table or index, each of which is an entry: a call reads one page.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -16,6 +15,7 @@ use super::throughput;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Lookup, LookupError, Rejection, Verdict, hash_of};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// A table whose pages are read.
 #[derive(Clone)]
@@ -179,15 +179,7 @@ fn page(output: ScanOutput) -> Page {
     }
 }
 
-/// Without the expressions, whose values are content.
-impl fmt::Debug for Pages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages")
-            .field("table", &short_name(&self.request.table))
-            .field("segments", &self.request.segments)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(Pages);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
@@ -19,6 +18,7 @@ use super::table::{MAX_BODY_BYTES, MAX_ITEM_BYTES};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict, hash_of};
 use crate::events::ANSWER;
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// Keys in a call. From the API reference of `BatchGetItem`.
 pub const MAX_KEYS: usize = 100;
@@ -253,14 +253,7 @@ fn unanswered(code: &'static str) -> Verdict {
     Verdict::Rejected(Rejection::Unanswered, Fault::new(code))
 }
 
-impl fmt::Debug for DynamoReads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoReads")
-            .field("table", &short_name(&self.table))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoReads);
 
 #[cfg(test)]
 mod tests;

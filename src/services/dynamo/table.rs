@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -17,6 +16,7 @@ use super::{body, check, correlate, describe};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Lookup};
 use crate::invalid::InvalidEntry;
 use crate::services::checks::check_size;
+use crate::services::debug::debug_by_name;
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -227,15 +227,7 @@ impl BatchTarget for DynamoTable {
     }
 }
 
-impl fmt::Debug for DynamoTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoTable")
-            .field("table", &short_name(&self.table))
-            .field("key", &self.described().as_ref().map(|described| &described.key))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoTable);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
@@ -17,6 +16,7 @@ use super::{body, correlate};
 use crate::aws::of_named_resources;
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// Several DynamoDB tables to write to. A call carries writes to any of them.
 ///
@@ -232,14 +232,7 @@ fn beside_unsent(answer: Answer, unsent: Vec<Option<Fault>>) -> Answer {
     Answer::Each(verdicts.collect())
 }
 
-impl fmt::Debug for DynamoTables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoTables")
-            .field("tables", &self.tables)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoTables);
 
 #[cfg(test)]
 mod tests {

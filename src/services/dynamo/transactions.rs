@@ -1,7 +1,6 @@
 //! Transactions over any tables, and the call that makes one.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -13,6 +12,7 @@ use super::transaction::{MAX_TRANSACTION_BYTES, Transaction};
 use crate::aws::of_named_resources;
 use crate::contract::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// Transactions of DynamoDB, each of which is one call of `TransactWriteItems`.
 ///
@@ -128,11 +128,7 @@ fn token_expired() -> Answer {
     Answer::Each(vec![Verdict::Refused(fault)])
 }
 
-impl fmt::Debug for DynamoTransactions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoTransactions").finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoTransactions);
 
 #[cfg(test)]
 mod tests {

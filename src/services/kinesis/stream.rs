@@ -1,7 +1,6 @@
 //! A stream to put records into.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -26,6 +25,7 @@ use crate::contract::{
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
 use crate::services::checks::check_size;
+use crate::services::debug::debug_by_name;
 
 /// Records in a call. From the API reference of `PutRecords`.
 pub const MAX_RECORDS: usize = 500;
@@ -461,14 +461,7 @@ fn verdict(answer: PutRecordsResultEntry) -> Verdict {
     entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
-impl fmt::Debug for KinesisStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KinesisStream")
-            .field("stream", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(KinesisStream);
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
 use crate::aws::correlate::wire_id;
 use crate::contract::{Answer, BatchTarget, Limits};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// An SQS queue to delete received messages from, by their receipt handles.
 ///
@@ -19,7 +20,7 @@ use crate::invalid::InvalidEntry;
 /// repeated.
 ///
 /// Retries, credentials and timeouts are as with [`SqsQueue`](super::SqsQueue).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SqsDeletions(HandleQueue);
 
 impl SqsDeletions {
@@ -74,3 +75,5 @@ impl BatchTarget for SqsDeletions {
         }
     }
 }
+
+debug_by_name!(SqsDeletions);

@@ -1,7 +1,6 @@
 //! What deletions and changes of the visibility timeout have in common: they name received messages by their receipt handles.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::BatchResultErrorEntry;
@@ -41,15 +40,6 @@ impl HandleQueue {
             return Err(InvalidEntry::Missing { part });
         }
         self.limits.check_size(part, handle.len())
-    }
-}
-
-impl fmt::Debug for HandleQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandleQueue")
-            .field("queue", &short_name(&self.url))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
     }
 }
 

@@ -13,6 +13,7 @@ use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
 use crate::aws::correlate::wire_id;
 use crate::contract::{Answer, BatchTarget, Lane, Limits};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// The longest visibility timeout: 12 hours. From the API reference of `ChangeMessageVisibility`.
 pub const MAX_VISIBILITY_TIMEOUT: Duration = Duration::from_hours(12);
@@ -58,7 +59,7 @@ impl fmt::Debug for VisibilityChange {
 /// the others are applied. A timeout begins when SQS receives the call, also for a change that was sent again.
 ///
 /// Retries, credentials and timeouts of calls are as with [`SqsQueue`](super::SqsQueue).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SqsVisibility(HandleQueue);
 
 impl SqsVisibility {
@@ -128,6 +129,8 @@ impl BatchTarget for SqsVisibility {
         }
     }
 }
+
+debug_by_name!(SqsVisibility);
 
 #[cfg(test)]
 mod tests {
