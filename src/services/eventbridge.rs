@@ -196,7 +196,10 @@ pub fn event_size(event: &PutEventsRequestEntry) -> usize {
 
 fn verdict(answer: PutEventsResultEntry) -> Verdict {
     let accepted = answer.event_id.filter(|id| !id.is_empty());
-    let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
+    let accepted = accepted.map(|id| Acknowledgement {
+        message_id: Some(id),
+        sequence_number: None,
+    });
     entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 

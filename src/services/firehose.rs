@@ -117,7 +117,10 @@ impl BatchTarget for FirehoseStream {
 
 fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
     let accepted = answer.record_id.filter(|id| !id.is_empty());
-    let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
+    let accepted = accepted.map(|id| Acknowledgement {
+        message_id: Some(id),
+        sequence_number: None,
+    });
     match entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted) {
         // A record that is throttled was not added to the stream.
         Verdict::Rejected(_, fault) if fault.code() == THROTTLED => {

@@ -25,9 +25,9 @@ const BYTES: usize = 4 << 20;
 /// while let Some(last) = {
 ///     let refused = folder.refused(1_000)?;
 ///     refused.iter().for_each(|entry| keep(&entry.json));
-///     refused.last().map(|entry| entry.number)
+///     refused.last().cloned()
 /// } {
-///     folder.remove_refused(last)?;
+///     folder.remove_until(&last)?;
 /// }
 /// # Ok(())
 /// # }
@@ -122,20 +122,18 @@ impl SpoolFolder {
         self.look(Kind::Refused, at_most)
     }
 
-    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, also after a loss of power.
+    /// Removes this entry and all before it: of those that are to be delivered, or of those that were refused for good if it is one of
+    /// them. They are removed when it returns, also after a loss of power.
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn remove_entries(&mut self, last: u64) -> Result<(), SpoolError> {
-        self.store.remove(Kind::Waiting, last.saturating_add(1)).map(drop)
-    }
-
-    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, also after a loss of power.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn remove_refused(&mut self, last: u64) -> Result<(), SpoolError> {
-        self.store.remove(Kind::Refused, last.saturating_add(1)).map(drop)
+    pub fn remove_until(&mut self, last: &SpooledEntry) -> Result<(), SpoolError> {
+        let kind = if last.cause.is_some() {
+            Kind::Refused
+        } else {
+            Kind::Waiting
+        };
+        self.store.remove(kind, last.number.saturating_add(1)).map(drop)
     }
 
     /// Gives the space of removed entries back to the file system, as far as it can be, and closes the folder. A large file takes 18 s

@@ -107,7 +107,7 @@ use tracing::{info, warn};
 pub use self::error::SpoolError;
 pub use self::folder::{Salvaged, SpoolFolder, SpooledEntry};
 use self::handle::StoreHandle;
-pub use self::options::{Full, SpoolOptions, SyncPolicy};
+pub use self::options::{SpoolOptions, SyncPolicy};
 pub use self::report::{SpoolFigures, SpoolReport};
 use self::room::Room;
 use self::settlement::{Opened, Settlement};
@@ -201,7 +201,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             received,
             Arc::clone(&room),
             Arc::clone(&settlement),
-            (options.sync, options.full),
+            (options.sync, options.drops_oldest),
             totals,
         );
         let delivery = &run.options;

@@ -13,7 +13,7 @@ use tracing::warn;
 
 use super::error::SpoolError;
 use super::handle::{StoreHandle, blocking};
-use super::options::{Full, SyncPolicy};
+use super::options::SyncPolicy;
 use super::room::{Place, Room};
 use super::settlement::{Settlement, Unwritten};
 use super::store::{Change, NewEntry, Store, Totals, cost};
@@ -57,7 +57,7 @@ pub(super) struct Writer {
     room: Arc<Room>,
     settlement: Arc<Settlement>,
     policy: SyncPolicy,
-    full: Full,
+    drops_oldest: bool,
     totals: Totals,
     /// When what is settled is written at the latest.
     settled_by: Option<Instant>,
@@ -111,7 +111,7 @@ impl Writer {
         requests: UnboundedReceiver<Request>,
         room: Arc<Room>,
         settlement: Arc<Settlement>,
-        (policy, full): (SyncPolicy, Full),
+        (policy, drops_oldest): (SyncPolicy, bool),
         totals: Totals,
     ) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Writer {
             room,
             settlement,
             policy,
-            full,
+            drops_oldest,
             totals,
             settled_by: None,
             doubts_by: None,
@@ -162,7 +162,7 @@ impl Writer {
                 // What is removed may make the room that the entries need.
                 written = self.write(Group::default(), unwritten.take()).await;
             }
-            if self.full == Full::DropOldest {
+            if self.drops_oldest {
                 self.make_room().await;
             }
             written = written.and(self.write(group, unwritten).await);
@@ -207,7 +207,7 @@ impl Writer {
                 Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => {}
                 Some(()) = OptionFuture::from(self.shrink_at.map(sleep_until)) => self.shrink().await,
                 () = self.room.wanted() => {
-                    let may_make_room = self.full == Full::DropOldest || self.settlement.has_unwritten();
+                    let may_make_room = self.drops_oldest || self.settlement.has_unwritten();
                     if may_make_room && !self.is_failing {
                         return group;
                     }

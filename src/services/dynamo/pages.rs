@@ -59,6 +59,17 @@ impl Pages {
     }
 }
 
+impl Pages {
+    /// The operation that reads a page.
+    pub(crate) fn operation(&self) -> &'static str {
+        if self.request.key_condition.is_some() {
+            "Query"
+        } else {
+            "Scan"
+        }
+    }
+}
+
 impl BatchTarget for Pages {
     type Entry = PageRead;
 

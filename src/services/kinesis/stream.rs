@@ -457,7 +457,10 @@ impl BatchTarget for KinesisStream {
 
 fn verdict(answer: PutRecordsResultEntry) -> Verdict {
     let accepted = answer.sequence_number.filter(|number| !number.is_empty());
-    let accepted = accepted.map(|number| Acknowledgement::default().with_sequence_number(number));
+    let accepted = accepted.map(|number| Acknowledgement {
+        message_id: None,
+        sequence_number: Some(number),
+    });
     entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 

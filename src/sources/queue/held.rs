@@ -20,9 +20,10 @@ use tokio_util::sync::CancellationToken;
 pub(super) use self::state::{Load, Work};
 
 use self::state::HeldState;
-use super::progress::{ReceiveError, ReceiveFigures};
+use super::progress::ReceiveFigures;
 use crate::moment::Moment;
 use crate::report::Cause;
+use crate::sources::error::SourceError;
 
 /// What the stream, its tickets, its calls and the task that settles share.
 pub(super) struct HeldMessages {
@@ -121,7 +122,7 @@ impl HeldMessages {
         self.state().take()
     }
 
-    pub(super) fn take_failure(&self) -> Option<ReceiveError> {
+    pub(super) fn take_failure(&self) -> Option<SourceError> {
         self.state().failure.take()
     }
 

@@ -17,7 +17,6 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tracing::warn;
 
 use super::held::{HeldMessages, Load};
-use super::progress::ReceiveError;
 use super::settling::settle;
 use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
@@ -28,6 +27,7 @@ use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
 use crate::services::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
+use crate::sources::error::SourceError;
 use crate::time_limit::later;
 
 /// No message comes, and those that were handed out are neither settled nor released: after this time that is worth a warning. It is as
@@ -272,7 +272,7 @@ impl ReceivedMessages {
 }
 
 impl Stream for ReceivedMessages {
-    type Item = Result<Received, ReceiveError>;
+    type Item = Result<Received, SourceError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.has_ended {
@@ -297,7 +297,7 @@ impl Stream for ReceivedMessages {
                 Poll::Ready(Some(Err(cause))) => {
                     self.end();
                     let operation = "ReceiveMessage";
-                    return Poll::Ready(Some(Err(ReceiveError { operation, cause })));
+                    return Poll::Ready(Some(Err(SourceError { operation, cause })));
                 }
                 Poll::Ready(None) | Poll::Pending => {}
             }

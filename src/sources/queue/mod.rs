@@ -26,7 +26,7 @@
 //! | `held/reading_ahead` | how much is received before it is asked for |
 //! | `held_message` | one of them: its phase, and its visibility timeout |
 //! | `settling` | the task that deletes, hides and releases, and asks for the redrive policy |
-//! | `progress` | the counts, and why no more messages are received |
+//! | `progress` | the counts |
 
 mod held;
 mod held_message;
@@ -37,6 +37,6 @@ mod settling;
 mod ticket;
 
 pub use messages::ReceivedMessages;
-pub use progress::{ReceiveError, ReceiveFigures};
+pub use progress::ReceiveFigures;
 pub use receive::Receive;
 pub use ticket::{ReceiveProgress, Received, Ticket};

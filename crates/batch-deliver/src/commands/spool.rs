@@ -144,11 +144,11 @@ impl MovedEntries {
     fn all(&mut self, spool: &mut Spool, lines: &mut MovedLines, to: &str, stop: &Stop) -> Result<(), Failure> {
         while !stop.token.is_cancelled() {
             let entries = spool.first()?;
-            let Some(last) = entries.last().map(|entry| entry.number) else {
+            let Some(last) = entries.last() else {
                 break;
             };
             keep(lines, to, &entries.iter().collect::<Vec<_>>())?;
-            spool.remove(last)?;
+            spool.remove_until(last)?;
             self.entries += entries.len() as u64;
             for cause in entries.into_iter().filter_map(|entry| entry.cause) {
                 *self.causes.entry(cause).or_default() += 1;

@@ -14,8 +14,9 @@ use crate::contract::Fault;
 use crate::moment::Moment;
 use crate::report::Cause;
 use crate::services::sqs::MAX_MESSAGES;
+use crate::sources::error::SourceError;
 use crate::sources::queue::held_message::{HeldMessage, Phase};
-use crate::sources::queue::progress::{ReceiveError, ReceiveFigures};
+use crate::sources::queue::progress::ReceiveFigures;
 
 /// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
 const MOST_REMEMBERED: usize = 100_000;
@@ -56,7 +57,7 @@ pub(super) struct HeldState {
     /// The ids of messages that were settled and not deleted.
     undeleted: HashSet<String>,
     deletions: Deletions,
-    pub(super) failure: Option<ReceiveError>,
+    pub(super) failure: Option<SourceError>,
     figures: ReceiveFigures,
 }
 
@@ -435,7 +436,7 @@ impl HeldState {
     }
 
     pub(super) fn fail(&mut self, operation: &'static str, cause: Cause) {
-        self.failure.get_or_insert(ReceiveError { operation, cause });
+        self.failure.get_or_insert(SourceError { operation, cause });
     }
 
     /// Changes when the message is due.
