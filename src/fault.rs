@@ -17,11 +17,11 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// were exceeded; `Debug` shows no more than that. The [message](Self::message) of the service may quote the entry, so it is
 /// only there and in the source.
 #[derive(Clone)]
-pub struct Fault(Arc<Inner>);
+pub struct Fault(Arc<FaultDetails>);
 
 /// Shared, because the entries of a call usually have the same fault, and most entries have none.
 #[derive(Clone)]
-struct Inner {
+struct FaultDetails {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
     explanation: Option<&'static str>,
@@ -35,7 +35,7 @@ struct Inner {
 impl Fault {
     /// A fault with the code of the service or, if it has none, two or three words for what happened.
     pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(FaultDetails {
             code: code.into(),
             may_have_been_applied: false,
             explanation: None,

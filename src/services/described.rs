@@ -39,7 +39,7 @@ impl Attributes {
 /// once for a message and kept, so that the service recognizes a message that is sent again after a lost answer, while two
 /// messages with the same content remain two.
 #[derive(Clone)]
-pub(super) struct Described {
+pub(super) struct DestinationLookup {
     attributes: Lookup<Attributes>,
     is_fifo: bool,
     /// What the caller has set.
@@ -51,7 +51,7 @@ pub(super) struct Described {
     next: Arc<AtomicU64>,
 }
 
-impl Described {
+impl DestinationLookup {
     /// Nothing is known yet; this operation asks.
     pub(super) fn by(operation: &'static str, is_fifo: bool) -> Self {
         Self {

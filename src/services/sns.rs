@@ -8,7 +8,7 @@ use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, Publis
 
 use super::checks::{check_characters, check_length, check_size};
 use super::debug::debug_by_name;
-use super::described::{Attributes, Described, FIFO_SUFFIX, check_ids};
+use super::described::{Attributes, DestinationLookup, FIFO_SUFFIX, check_ids};
 use crate::aws::correlate::{by_id, wire_id};
 use crate::aws::renewal::Changes;
 use crate::aws::request::{messaging_span, send, single_attempt};
@@ -43,7 +43,7 @@ pub struct SnsTopic {
     is_fifo: bool,
     limits: Limits,
     strict_order: bool,
-    described: Described,
+    described: DestinationLookup,
 }
 
 impl SnsTopic {
@@ -64,7 +64,7 @@ impl SnsTopic {
             arn,
             limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
             strict_order: false,
-            described: Described::by("GetTopicAttributes", is_fifo),
+            described: DestinationLookup::by("GetTopicAttributes", is_fifo),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::clock::age;
 use super::error::SpoolError;
 use super::report::SpoolFigures;
-use super::store::{self, Kind, Salvage, Store, StoredEntry};
+use super::store::{self, EntryKind, Salvage, Store, StoredEntry};
 
 /// The most entries that are taken out of a damaged folder at a time.
 const KEPT_AT_A_TIME: usize = 1_000;
@@ -71,10 +71,10 @@ pub struct Salvaged {
 }
 
 impl Salvaged {
-    fn count(&mut self, kind: Kind, entries: usize) {
+    fn count(&mut self, kind: EntryKind, entries: usize) {
         match kind {
-            Kind::Waiting => self.entries += entries as u64,
-            Kind::Refused => self.refused += entries as u64,
+            EntryKind::Waiting => self.entries += entries as u64,
+            EntryKind::Refused => self.refused += entries as u64,
         }
     }
 }
@@ -111,7 +111,7 @@ impl SpoolFolder {
     /// # Errors
     /// When the folder cannot be read.
     pub fn entries(&self, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
-        self.look(Kind::Waiting, at_most)
+        self.look(EntryKind::Waiting, at_most)
     }
 
     /// The first entries that were refused for good, in the order in which they were handed over: at most so many, and 4 MiB of them.
@@ -119,7 +119,7 @@ impl SpoolFolder {
     /// # Errors
     /// When the folder cannot be read.
     pub fn refused(&self, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
-        self.look(Kind::Refused, at_most)
+        self.look(EntryKind::Refused, at_most)
     }
 
     /// Removes this entry and all before it: of those that are to be delivered, or of those that were refused for good if it is one of
@@ -129,9 +129,9 @@ impl SpoolFolder {
     /// When the folder cannot be written.
     pub fn remove_until(&mut self, last: &SpooledEntry) -> Result<(), SpoolError> {
         let kind = if last.cause.is_some() {
-            Kind::Refused
+            EntryKind::Refused
         } else {
-            Kind::Waiting
+            EntryKind::Waiting
         };
         self.store.remove(kind, last.number.saturating_add(1)).map(drop)
     }
@@ -165,7 +165,7 @@ impl SpoolFolder {
         let folder = known(folder.as_ref())?;
         let mut salvage = Salvage::open(&folder)?;
         let mut salvaged = Salvaged::default();
-        for kind in [Kind::Waiting, Kind::Refused] {
+        for kind in [EntryKind::Waiting, EntryKind::Refused] {
             let mut kept = Vec::new();
             let mut bytes = 0;
             let storage = |error| SpoolError::storage(&folder, error);
@@ -197,7 +197,7 @@ impl SpoolFolder {
         Ok(salvaged)
     }
 
-    fn look(&self, kind: Kind, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
+    fn look(&self, kind: EntryKind, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
         let stored = self.store.look(kind, at_most, BYTES)?;
         Ok(stored.into_iter().map(SpooledEntry::of).collect())
     }

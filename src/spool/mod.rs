@@ -73,12 +73,12 @@
 //! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is handed
 //! over, by `Handle::block_on` for example, must not take all of them.
 
-mod backlog;
 mod clock;
 mod delivering;
 mod error;
 mod folder;
 mod handle;
+mod input;
 mod json;
 mod location;
 mod options;
@@ -110,7 +110,7 @@ use self::handle::StoreHandle;
 pub use self::options::{SpoolOptions, SyncPolicy};
 pub use self::report::{SpoolFigures, SpoolReport};
 use self::room::Room;
-use self::settlement::{Opened, Settlement};
+use self::settlement::{OpenedStore, Settlement};
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
 use crate::contract::BatchTarget;
@@ -145,12 +145,12 @@ struct Shared {
 }
 
 /// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
-struct Ending {
+struct EndGuard {
     room: Arc<Room>,
     end: CancellationToken,
 }
 
-impl Drop for Ending {
+impl Drop for EndGuard {
     fn drop(&mut self) {
         self.room.close();
         self.end.cancel();
@@ -183,7 +183,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let (totals, id, doubts) = store
             .with(|store| Ok((store.totals(), store.id(), store.doubts()?)))
             .await?;
-        let opened = Opened {
+        let opened = OpenedStore {
             first: totals.first,
             end: totals.next,
             id,
@@ -210,7 +210,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let of_delivery = delivery.clone().without_giving_up().cancellation(end.clone());
         let delivering = delivering::deliver(run.with(of_delivery), store.clone(), Arc::clone(&settlement));
         let writer_requests = requests.clone();
-        let ending = Ending {
+        let ending = EndGuard {
             room: Arc::clone(&room),
             end: end.clone(),
         };

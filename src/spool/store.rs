@@ -28,14 +28,14 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub(super) use self::change::{Change, NewEntry, Refusal};
-use self::change::{Wrong, remove_until};
+use self::change::{ChangeError, remove_until};
 pub(super) use self::database::Totals;
 use self::database::{
     FILE, Spool, is_emptied, known_totals, log, open, open_or_create, open_unchanging, shared, spool,
 };
 use self::failure::{damaged, failure, is_without_space};
 use self::files::Files;
-pub(super) use self::rows::{Damage, Kind, StoredEntry, cost};
+pub(super) use self::rows::{Damage, EntryKind, StoredEntry, cost};
 use self::rows::{first, is_damage, length, read, removed, signed, unsigned};
 pub(super) use self::salvage::Salvage;
 use super::error::SpoolError;
@@ -53,7 +53,7 @@ const SHRINKS_FOR: Duration = Duration::from_millis(300);
 
 /// Entries that were read.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct ReadEntries {
     pub(super) entries: Vec<StoredEntry>,
     /// Numbers between them whose entries were removed before.
     pub(super) gaps: Vec<Range<u64>>,
@@ -152,7 +152,7 @@ impl Store {
             let set = store
                 .connection
                 .execute("UPDATE spool SET destination = ?1", [destination]);
-            set.map(drop).map_err(Wrong::from)
+            set.map(drop).map_err(ChangeError::from)
         })?;
         self.spool.destination = Some(destination.to_owned());
         Ok(())
@@ -227,9 +227,9 @@ impl Store {
     }
 
     /// Does what needs space to remove something. If the disk has none, it may use that of the reserve.
-    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> Result<R, Wrong>) -> Result<R, SpoolError> {
+    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> Result<R, ChangeError>) -> Result<R, SpoolError> {
         let mut done = act(self);
-        if matches!(&done, Err(Wrong::Database(error)) if is_without_space(error)) && self.reserve.release() {
+        if matches!(&done, Err(ChangeError::Database(error)) if is_without_space(error)) && self.reserve.release() {
             done = act(self);
         }
         done.map_err(|wrong| self.wrong(wrong))
@@ -239,26 +239,37 @@ impl Store {
     ///
     /// # Errors
     /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.
-    pub(super) fn read(&mut self, from: u64, end: u64, entries: usize, bytes: usize) -> Result<Read, SpoolError> {
+    pub(super) fn read(
+        &mut self,
+        from: u64,
+        end: u64,
+        entries: usize,
+        bytes: usize,
+    ) -> Result<ReadEntries, SpoolError> {
         let from = from.max(self.totals.first);
         let numbers = from..end.min(self.totals.next).max(from);
         let (read, damage) = self.whole(numbers, entries, bytes)?;
         if let Some(damage) = damage
             && read.end == from
         {
-            return Err(self.wrong(Wrong::Damage(damage.to_string())));
+            return Err(self.wrong(ChangeError::Damage(damage.to_string())));
         }
         self.unread = self.unread.max(read.end);
         Ok(read)
     }
 
     /// The entries before the first that is damaged, and what is wrong with that one.
-    fn whole(&self, numbers: Range<u64>, entries: usize, bytes: usize) -> Result<(Read, Option<Damage>), SpoolError> {
+    fn whole(
+        &self,
+        numbers: Range<u64>,
+        entries: usize,
+        bytes: usize,
+    ) -> Result<(ReadEntries, Option<Damage>), SpoolError> {
         let read = || {
             let gaps = gaps::within(&self.connection, &numbers)?;
             Ok((
                 gaps,
-                read(&self.connection, Kind::Waiting, numbers.clone(), entries, bytes)?,
+                read(&self.connection, EntryKind::Waiting, numbers.clone(), entries, bytes)?,
             ))
         };
         let (gaps, mut rows) = read().map_err(|error| self.failure(error))?;
@@ -293,7 +304,7 @@ impl Store {
             .into_iter()
             .map(|gap| gap.start..gap.end.min(end))
             .filter(|gap| !gap.is_empty());
-        let read = Read {
+        let read = ReadEntries {
             entries: rows.entries,
             gaps: gaps.collect(),
             end,
@@ -305,13 +316,13 @@ impl Store {
     ///
     /// # Errors
     /// When the first one cannot be read.
-    pub(super) fn look(&self, kind: Kind, entries: usize, bytes: usize) -> Result<Vec<StoredEntry>, SpoolError> {
+    pub(super) fn look(&self, kind: EntryKind, entries: usize, bytes: usize) -> Result<Vec<StoredEntry>, SpoolError> {
         let (entries, damage) = match kind {
-            Kind::Waiting => {
+            EntryKind::Waiting => {
                 let (read, damage) = self.whole(self.totals.first..self.totals.next, entries, bytes)?;
                 (read.entries, damage)
             }
-            Kind::Refused => {
+            EntryKind::Refused => {
                 let read = read(&self.connection, kind, 0..u64::MAX, entries, bytes);
                 let mut read = read.map_err(|error| self.failure(error))?;
                 let is_short = entries > 0 && read.entries.is_empty() && self.totals.refused > 0;
@@ -335,12 +346,12 @@ impl Store {
             store.in_transaction(|transaction, totals| {
                 let refused = "SELECT number, octet_length(entry) + octet_length(cause) FROM refused WHERE number >= ?1 ORDER BY number";
                 let (end, of_refused) = oldest(transaction, refused, 0, bytes)?;
-                let (refused, freed) = removed(transaction, Kind::Refused, 0..end)?;
+                let (refused, freed) = removed(transaction, EntryKind::Refused, 0..end)?;
                 totals.refused = totals.refused.saturating_sub(refused);
                 totals.bytes = totals.bytes.saturating_sub(freed);
                 let waiting = "SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number";
                 let (end, _) = oldest(transaction, waiting, unread, bytes.saturating_sub(of_refused))?;
-                let (dropped, freed) = removed(transaction, Kind::Waiting, unread..end)?;
+                let (dropped, freed) = removed(transaction, EntryKind::Waiting, unread..end)?;
                 if end > unread {
                     gaps::add(transaction, &(unread..end))?;
                 }
@@ -352,11 +363,11 @@ impl Store {
     }
 
     /// Removes the entries of one kind before this number.
-    pub(super) fn remove(&mut self, kind: Kind, until: u64) -> Result<Totals, SpoolError> {
+    pub(super) fn remove(&mut self, kind: EntryKind, until: u64) -> Result<Totals, SpoolError> {
         self.with_reserve(|store| {
             store.make_durable(true)?;
             store.in_transaction(|transaction, totals| {
-                if kind == Kind::Waiting {
+                if kind == EntryKind::Waiting {
                     return remove_until(transaction, totals, until);
                 }
                 let (removed, bytes) = removed(transaction, kind, 0..until)?;
@@ -494,8 +505,8 @@ impl Store {
     /// Makes changes and counts them, all or none.
     fn in_transaction<R>(
         &mut self,
-        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> Result<R, Wrong>,
-    ) -> Result<R, Wrong> {
+        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> Result<R, ChangeError>,
+    ) -> Result<R, ChangeError> {
         let mut totals = self.totals;
         let transaction = self
             .connection
@@ -508,11 +519,11 @@ impl Store {
     }
 
     /// Remembers damage, and makes an error of it.
-    fn wrong(&mut self, wrong: Wrong) -> SpoolError {
+    fn wrong(&mut self, wrong: ChangeError) -> SpoolError {
         let damage = match wrong {
-            Wrong::Database(error) if !is_damage(&error) => return self.failure(error),
-            Wrong::Database(error) => error.to_string(),
-            Wrong::Damage(damage) => damage,
+            ChangeError::Database(error) if !is_damage(&error) => return self.failure(error),
+            ChangeError::Database(error) => error.to_string(),
+            ChangeError::Damage(damage) => damage,
         };
         damaged(&self.folder, &*self.damage.get_or_insert(damage))
     }

@@ -14,8 +14,8 @@ use tracing::warn;
 use super::error::SpoolError;
 use super::handle::{StoreHandle, blocking};
 use super::options::SyncPolicy;
-use super::room::{Place, Room};
-use super::settlement::{Settlement, Unwritten};
+use super::room::{Room, RoomPermit};
+use super::settlement::{Settlement, UnwrittenChanges};
 use super::store::{Change, NewEntry, Store, Totals, cost};
 use crate::events::SPOOL;
 use crate::log_limit::LogLimit;
@@ -43,7 +43,7 @@ pub(super) enum Request {
     /// Write an entry, and tell when that is done.
     Write {
         entry: NewEntry,
-        place: Place,
+        place: RoomPermit,
         written: oneshot::Sender<Result<(), SpoolError>>,
     },
     /// Write what was asked for before, and end.
@@ -82,7 +82,7 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Group {
     entries: Vec<NewEntry>,
-    answers: Vec<(Place, oneshot::Sender<Result<(), SpoolError>>)>,
+    answers: Vec<(RoomPermit, oneshot::Sender<Result<(), SpoolError>>)>,
     bytes: usize,
     /// Whether it is the last one.
     closes: bool,
@@ -223,7 +223,7 @@ impl Writer {
     }
 
     /// Writes what is new, and removes what is settled. Without anything of both, it has nothing to do.
-    async fn write(&mut self, group: Group, unwritten: Option<Unwritten>) -> Result<(), SpoolError> {
+    async fn write(&mut self, group: Group, unwritten: Option<UnwrittenChanges>) -> Result<(), SpoolError> {
         if group.entries.is_empty() && unwritten.is_none() {
             return Ok(());
         }

@@ -60,12 +60,12 @@ macro_rules! page {
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct DynamoCalls {
     pub(super) client: Client,
     pub(super) changes: Changes<Builder>,
 }
 
-impl Calls {
+impl DynamoCalls {
     pub(super) fn new(client: Client) -> Self {
         // The answer to a put that was accepted has no members.
         let changes = single_attempt!(aws_sdk_dynamodb, client, Some(WholeBody::Json));
@@ -174,7 +174,7 @@ mod tests {
     use crate::aws::recording::Recorder;
     use crate::services::dynamo::testing::{client, put, text};
 
-    async fn write(calls: &Calls, id: &str) -> bool {
+    async fn write(calls: &DynamoCalls, id: &str) -> bool {
         let requests = HashMap::from([("orders".to_owned(), vec![put([("id", text(id))])])]);
         calls.write(requests, false).await.is_ok()
     }
@@ -185,7 +185,7 @@ mod tests {
             400,
             r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#,
         );
-        let calls = Calls::new(client(&recorder));
+        let calls = DynamoCalls::new(client(&recorder));
         for made in 1..=3 {
             assert!(!write(&calls, "a").await);
             assert_eq!(recorder.requests(), made);

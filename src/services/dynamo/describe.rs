@@ -2,7 +2,7 @@
 
 use tracing::{debug, warn};
 
-use super::calls::Calls;
+use super::calls::DynamoCalls;
 use super::index_keys::IndexKeys;
 use super::key::KeySchema;
 use super::throughput;
@@ -38,7 +38,7 @@ pub(super) fn lookup() -> Lookup<Description> {
 }
 
 /// Asks the service for the table's key, unless it is known.
-pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table: &str, destination: &str) {
+pub(super) async fn ask(description: &Lookup<Description>, calls: &DynamoCalls, table: &str, destination: &str) {
     let Err(fault) = description.ask(|| describe(calls, table)).await else {
         return;
     };
@@ -61,7 +61,7 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
     );
 }
 
-async fn describe(calls: &Calls, table: &str) -> Result<Description, LookupError> {
+async fn describe(calls: &DynamoCalls, table: &str) -> Result<Description, LookupError> {
     let output = calls.describe(table).await?;
     let description = output.table().and_then(|table| {
         Some(Description {

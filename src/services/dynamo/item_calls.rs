@@ -16,7 +16,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::attempts::{FailedCondition, Reply, is_refusal};
-use super::calls::{Calls, consumed, dynamo_span, short_name};
+use super::calls::{DynamoCalls, consumed, dynamo_span, short_name};
 use super::cancellation::of_transaction;
 use super::item_write::{ItemWrite, old_item};
 #[cfg(feature = "spool")]
@@ -60,7 +60,7 @@ macro_rules! send_write {
     }};
 }
 
-impl Calls {
+impl DynamoCalls {
     /// Puts an item. With `returns_old`, the answer to a failed condition has the item that stands there.
     pub(super) async fn put_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
         let call = self.client.put_item().set_item(write.attributes().cloned());

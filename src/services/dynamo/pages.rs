@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, TableDescription};
 use tracing::debug;
 
-use super::calls::{Calls, short_name};
+use super::calls::{DynamoCalls, short_name};
 use super::page::{Page, PageRead, PageRequest};
 use super::throughput;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Lookup, LookupError, Rejection, Verdict, hash_of};
@@ -20,7 +20,7 @@ use crate::services::debug::debug_by_name;
 /// A table whose pages are read.
 #[derive(Clone)]
 pub(crate) struct Pages {
-    calls: Calls,
+    calls: DynamoCalls,
     request: Arc<PageRequest>,
     description: Lookup<TableFigures>,
 }
@@ -37,7 +37,7 @@ struct TableFigures {
 impl Pages {
     pub(crate) fn new(client: Client, request: PageRequest) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: DynamoCalls::new(client),
             request: Arc::new(request),
             description: Lookup::by("DescribeTable"),
         }

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use tracing::warn;
 
 use super::KeyRead;
-use super::calls::{Calls, consumed};
+use super::calls::{DynamoCalls, consumed};
 use super::calls::{short_name, table_name};
 use super::check;
 use super::key::KeyValue;
@@ -44,7 +44,7 @@ type Attributes = HashMap<String, AttributeValue>;
 /// read units again.
 #[derive(Clone)]
 pub struct DynamoReads {
-    calls: Calls,
+    calls: DynamoCalls,
     table: String,
     limits: Limits,
     consistent: bool,
@@ -61,7 +61,7 @@ impl DynamoReads {
     /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: DynamoCalls::new(client),
             table: table.into(),
             limits: Limits::new(MAX_KEYS, MAX_BODY_BYTES),
             consistent: false,

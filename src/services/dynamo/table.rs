@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::calls::{Calls, consumed};
+use super::calls::{DynamoCalls, consumed};
 use super::calls::{short_name, table_name};
 use super::describe::{Description, NO_TABLE};
 use super::key::KeySchema;
@@ -50,7 +50,7 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]
 pub struct DynamoTable {
-    pub(super) calls: Calls,
+    pub(super) calls: DynamoCalls,
     pub(super) table: String,
     pub(super) limits: Limits,
     description: Lookup<Description>,
@@ -66,10 +66,10 @@ impl DynamoTable {
     /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
     /// | bytes of an item | [`MAX_ITEM_BYTES`], 409,600 |
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self::called_by(Calls::new(client), table)
+        Self::called_by(DynamoCalls::new(client), table)
     }
 
-    pub(super) fn called_by(calls: Calls, table: impl Into<String>) -> Self {
+    pub(super) fn called_by(calls: DynamoCalls, table: impl Into<String>) -> Self {
         Self {
             calls,
             table: table.into(),

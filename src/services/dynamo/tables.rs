@@ -9,7 +9,7 @@ use futures::future::join_all;
 
 use super::TableWrite;
 use super::calls::short_name;
-use super::calls::{Calls, consumed};
+use super::calls::{DynamoCalls, consumed};
 use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 use super::{body, correlate};
@@ -27,7 +27,7 @@ use crate::services::debug::debug_by_name;
 /// delivery for each table where they must not.
 #[derive(Clone)]
 pub struct DynamoTables {
-    calls: Calls,
+    calls: DynamoCalls,
     tables: Vec<DynamoTable>,
     limits: Limits,
 }
@@ -41,7 +41,7 @@ impl DynamoTables {
     where
         S: Into<String>,
     {
-        let calls = Calls::new(client);
+        let calls = DynamoCalls::new(client);
         let tables = tables
             .into_iter()
             .map(|table| DynamoTable::called_by(calls.clone(), table));

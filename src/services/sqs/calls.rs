@@ -31,12 +31,12 @@ macro_rules! sqs_span {
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct SqsCalls {
     client: Client,
     changes: Changes<Builder>,
 }
 
-impl Calls {
+impl SqsCalls {
     pub(super) fn new(client: Client) -> Self {
         // The answer to a receive from an empty queue has no members.
         let changes = single_attempt!(aws_sdk_sqs, client, Some(WholeBody::Json));
@@ -145,7 +145,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_is_tried_once() {
         let recorder = Recorder::answering(403, r#"{"__type":"com.amazonaws.sqs#RequestThrottled"}"#);
-        let calls = Calls::new(client(&recorder));
+        let calls = SqsCalls::new(client(&recorder));
         for made in 1..=3 {
             let messages = vec![message("a").build().unwrap()];
             assert!(calls.send(QUEUE, messages).await.is_err());

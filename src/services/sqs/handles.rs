@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::BatchResultErrorEntry;
 
-use super::calls::Calls;
+use super::calls::SqsCalls;
 use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
 use super::{failed, short_name};
 use crate::aws::correlate::by_id;
@@ -15,7 +15,7 @@ use crate::invalid::InvalidEntry;
 /// A queue whose received messages are named by their receipt handles.
 #[derive(Clone)]
 pub(super) struct HandleQueue {
-    pub(super) calls: Calls,
+    pub(super) calls: SqsCalls,
     pub(super) url: String,
     pub(super) limits: Limits,
 }
@@ -23,7 +23,7 @@ pub(super) struct HandleQueue {
 impl HandleQueue {
     pub(super) fn new(client: Client, url: String) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: SqsCalls::new(client),
             url,
             limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
         }

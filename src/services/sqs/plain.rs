@@ -5,21 +5,21 @@ use std::borrow::Cow;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 
-use super::calls::Calls;
+use super::calls::SqsCalls;
 use super::check;
 use super::{failed, is_fifo};
 use crate::aws::correlate::{by_id, wire_id};
 use crate::contract::{Acknowledgement, Answer, Limits, LookupError, Verdict};
 use crate::invalid::InvalidEntry;
-use crate::services::described::{Attributes, Described};
+use crate::services::described::{Attributes, DestinationLookup};
 
 /// A queue to which each message is sent with its body.
 #[derive(Clone)]
 pub(super) struct PlainQueue {
-    calls: Calls,
+    calls: SqsCalls,
     pub(super) url: String,
     pub(super) fifo: bool,
-    pub(super) described: Described,
+    pub(super) described: DestinationLookup,
     /// Whether bodies with characters that SQS does not accept are sent as base64.
     pub(super) encodes: bool,
     pub(super) limits: Limits,
@@ -28,9 +28,9 @@ pub(super) struct PlainQueue {
 impl PlainQueue {
     pub(super) fn new(client: Client, url: String, limits: Limits) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: SqsCalls::new(client),
             fifo: is_fifo(&url),
-            described: Described::by("GetQueueAttributes", is_fifo(&url)),
+            described: DestinationLookup::by("GetQueueAttributes", is_fifo(&url)),
             url,
             encodes: false,
             limits,

@@ -26,7 +26,7 @@ use crate::events::UNSETTLED;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::services::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
+use crate::services::sqs::{ReceiveRequest, Receiver, Receives, is_fifo};
 use crate::sources::error::SourceError;
 use crate::time_limit::later;
 
@@ -371,7 +371,7 @@ impl ReceiveCall {
     }
 }
 
-impl Receiving for ReceiveCall {
+impl Receiver for ReceiveCall {
     fn most(&self) -> i32 {
         i32::try_from(self.most).unwrap_or(1)
     }

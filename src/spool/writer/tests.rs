@@ -5,7 +5,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{advance, timeout};
 
 use super::*;
-use crate::spool::settlement::Opened;
+use crate::spool::settlement::OpenedStore;
 use crate::spool::store::Refusal;
 
 const TIME: Duration = Duration::from_millis(10);
@@ -20,7 +20,7 @@ async fn writer(policy: SyncPolicy, drops_oldest: bool) -> (TempDir, Writer, Unb
         store,
         received,
         Arc::new(Room::new(1_000, 0)),
-        Arc::new(Settlement::new(Opened::default(), 100)),
+        Arc::new(Settlement::new(OpenedStore::default(), 100)),
         (policy, drops_oldest),
         Totals::default(),
     );
