@@ -69,7 +69,7 @@ macro_rules! request_span {
 }
 
 /// The span of a call about messages.
-#[allow(unused_macros, reason = "some services use it")]
+#[allow(unused_macros, reason = "not all services need it")]
 macro_rules! messaging_span {
     ($service:literal, $system:literal, $method:literal, $type:literal, $destination:expr, $messages:expr) => {
         $crate::aws::request::request_span!(

@@ -264,7 +264,7 @@ fn the_imports_are_found() {
         ("crate::engine::order", "crate::engine::entry::Chunk"),
         (
             "crate::services::dynamo::table",
-            "crate::services::dynamo::calls::Calls",
+            "crate::services::dynamo::calls::DynamoCalls",
         ),
         (
             "crate::services::sqs::offload::attempt",
