@@ -16,12 +16,12 @@ mod failure;
 mod files;
 mod gaps;
 mod pages;
+mod reading;
 mod rows;
 mod salvage;
+mod syncing;
 
-use std::fs::{self, File};
-use std::io;
-use std::ops::Range;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,8 +35,9 @@ use self::database::{
 };
 use self::failure::{damaged, failure, is_without_space};
 use self::files::Files;
-pub(super) use self::rows::{Damage, EntryKind, StoredEntry, cost};
-use self::rows::{first, is_damage, length, read, removed, signed, unsigned};
+pub(super) use self::reading::ReadEntries;
+pub(super) use self::rows::{EntryKind, StoredEntry, cost};
+use self::rows::{first, is_damage, length, removed, signed, unsigned};
 pub(super) use self::salvage::Salvage;
 use super::error::SpoolError;
 use super::location::{FolderLock, Location};
@@ -50,16 +51,6 @@ const GIVEN_BACK: i64 = 1_024;
 
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes go on with it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
-
-/// Entries that were read.
-#[derive(Debug)]
-pub(super) struct ReadEntries {
-    pub(super) entries: Vec<StoredEntry>,
-    /// Numbers between them whose entries were removed before.
-    pub(super) gaps: Vec<Range<u64>>,
-    /// These are all entries before this number.
-    pub(super) end: u64,
-}
 
 /// The only connection that writes to the file.
 #[derive(Debug)]
@@ -235,109 +226,6 @@ impl Store {
         done.map_err(|wrong| self.wrong(wrong))
     }
 
-    /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
-    ///
-    /// # Errors
-    /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.
-    pub(super) fn read(
-        &mut self,
-        from: u64,
-        end: u64,
-        entries: usize,
-        bytes: usize,
-    ) -> Result<ReadEntries, SpoolError> {
-        let from = from.max(self.totals.first);
-        let numbers = from..end.min(self.totals.next).max(from);
-        let (read, damage) = self.whole(numbers, entries, bytes)?;
-        if let Some(damage) = damage
-            && read.end == from
-        {
-            return Err(self.wrong(ChangeError::Damage(damage.to_string())));
-        }
-        self.unread = self.unread.max(read.end);
-        Ok(read)
-    }
-
-    /// The entries before the first that is damaged, and what is wrong with that one.
-    fn whole(
-        &self,
-        numbers: Range<u64>,
-        entries: usize,
-        bytes: usize,
-    ) -> Result<(ReadEntries, Option<Damage>), SpoolError> {
-        let read = || {
-            let gaps = gaps::within(&self.connection, &numbers)?;
-            Ok((
-                gaps,
-                read(&self.connection, EntryKind::Waiting, numbers.clone(), entries, bytes)?,
-            ))
-        };
-        let (gaps, mut rows) = read().map_err(|error| self.failure(error))?;
-        // What was removed before, and what is there, are all numbers.
-        let (mut expected, mut gaps_left) = (numbers.start, gaps.iter().peekable());
-        let mut past_gaps = |mut number: u64| {
-            while let Some(gap) = gaps_left.next_if(|gap| gap.start <= number) {
-                number = number.max(gap.end);
-            }
-            number
-        };
-        let mut missing = None;
-        for (place, entry) in rows.entries.iter().enumerate() {
-            expected = past_gaps(expected);
-            if entry.number != expected {
-                missing = Some((place, expected));
-                break;
-            }
-            expected += 1;
-        }
-        if let Some((place, number)) = missing {
-            rows.entries.truncate(place);
-            rows.damage = Some(Damage::Missing(number));
-        } else if !rows.is_limited && rows.damage.is_none() {
-            expected = past_gaps(expected);
-            if expected < numbers.end {
-                rows.damage = Some(Damage::Missing(expected));
-            }
-        }
-        let end = expected.min(numbers.end);
-        let gaps = gaps
-            .into_iter()
-            .map(|gap| gap.start..gap.end.min(end))
-            .filter(|gap| !gap.is_empty());
-        let read = ReadEntries {
-            entries: rows.entries,
-            gaps: gaps.collect(),
-            end,
-        };
-        Ok((read, rows.damage))
-    }
-
-    /// The first entries of one kind, which count as read no more than before.
-    ///
-    /// # Errors
-    /// When the first one cannot be read.
-    pub(super) fn look(&self, kind: EntryKind, entries: usize, bytes: usize) -> Result<Vec<StoredEntry>, SpoolError> {
-        let (entries, damage) = match kind {
-            EntryKind::Waiting => {
-                let (read, damage) = self.whole(self.totals.first..self.totals.next, entries, bytes)?;
-                (read.entries, damage)
-            }
-            EntryKind::Refused => {
-                let read = read(&self.connection, kind, 0..u64::MAX, entries, bytes);
-                let mut read = read.map_err(|error| self.failure(error))?;
-                let is_short = entries > 0 && read.entries.is_empty() && self.totals.refused > 0;
-                if is_short && read.damage.is_none() {
-                    read.damage = Some(Damage::Missing(0));
-                }
-                (read.entries, read.damage)
-            }
-        };
-        match damage {
-            Some(damage) if entries.is_empty() => Err(damaged(&self.folder, &damage)),
-            _ => Ok(entries),
-        }
-    }
-
     /// Removes the oldest entries that nothing waits for, until they free these bytes or none is left: first those that were refused, then
     /// those that were not read. Returns their number.
     pub(super) fn drop_oldest(&mut self, bytes: u64) -> Result<u64, SpoolError> {
@@ -398,55 +286,6 @@ impl Store {
             Ok(more > pages)
         };
         shrink().map_err(|error| failure(&self.folder, error))
-    }
-
-    /// Asks the device for all that was written.
-    pub(super) fn sync(&mut self) -> Result<(), SpoolError> {
-        match self.log_to_sync()? {
-            Some(log) => self.synced(log.sync_data()),
-            None => Ok(()),
-        }
-    }
-
-    /// The log of changes, to be synced while others are made, after which [`synced`](Self::synced) has the result. `None` if all that
-    /// was written has been synced now in another way.
-    pub(super) fn log_to_sync(&mut self) -> Result<Option<File>, SpoolError> {
-        self.is_in_place()?;
-        if self.is_doubtful {
-            self.checkpoint()?;
-            self.is_doubtful = false;
-            return Ok(None);
-        }
-        let log = File::options().write(true).open(log(&self.folder, &self.connection));
-        log.map(Some).map_err(|error| SpoolError::storage(&self.folder, error))
-    }
-
-    /// The result of a sync of the log.
-    pub(super) fn synced(&mut self, synced: io::Result<()>) -> Result<(), SpoolError> {
-        #[cfg(test)]
-        let synced = if self.fails_to_sync {
-            Err(io::ErrorKind::Other.into())
-        } else {
-            synced
-        };
-        self.is_doubtful |= synced.is_err();
-        synced.map_err(|error| SpoolError::storage(&self.folder, error))
-    }
-
-    /// Moves all that is in the log into the file, and asks the device for that. The log begins anew, without what the device may not have.
-    fn checkpoint(&self) -> Result<(), SpoolError> {
-        #[cfg(test)]
-        if self.fails_to_sync {
-            return Err(SpoolError::storage(&self.folder, io::Error::from(io::ErrorKind::Other)));
-        }
-        let is_held_up = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0));
-        if is_held_up.map_err(|error| self.failure(error))? {
-            let error = io::Error::other("another process looks into it");
-            return Err(SpoolError::storage(&self.folder, error));
-        }
-        Ok(())
     }
 
     /// Closes the file, after it was made somewhat smaller if it has many free pages. It has no log then.

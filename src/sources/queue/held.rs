@@ -1,5 +1,5 @@
 //! The messages that are held, from the answer that brought them until the queue has deleted them or made them visible again: behind
-//! one lock, and with those that wait for a change of them. `state` has what is held, `groups` those of a FIFO
+//! one lock, and with those that wait for a change of them. `state` has what is held, what is due for it and what became of it, `groups` those of a FIFO
 //! queue, `reading_ahead` how much is to be there, and `deletions` what was deleted.
 
 mod deletions;

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `receive` | what is received, and how |
 //! | `messages` | the stream of the messages: when it receives, and when it ends |
+//! | `receive_call` | one receive, and what becomes of it |
 //! | `ticket` | what settles a message, and the wait for the last settlement |
 //! | `held` | the messages that are held, behind one lock |
 //! | `held/state` | what is held, and what is due for it |
@@ -33,6 +34,7 @@ mod held_message;
 mod messages;
 mod progress;
 mod receive;
+mod receive_call;
 mod settling;
 mod ticket;
 

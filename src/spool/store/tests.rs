@@ -1,5 +1,5 @@
-use std::fs;
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use tempfile::{TempDir, tempdir};
