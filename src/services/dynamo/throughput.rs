@@ -95,7 +95,9 @@ fn set(units: Option<i64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use aws_sdk_dynamodb::types::BillingModeSummary;
+    use aws_sdk_dynamodb::types::{
+        BillingModeSummary, OnDemandThroughput, ProvisionedThroughputDescription, TableWarmThroughputDescription,
+    };
 
     use super::*;
 
