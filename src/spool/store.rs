@@ -22,6 +22,7 @@ mod salvage;
 mod syncing;
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,6 @@ use self::database::{
 };
 use self::failure::{damaged, failure, is_without_space};
 use self::files::Files;
-pub(super) use self::reading::ReadEntries;
 pub(super) use self::rows::{EntryKind, StoredEntry, cost};
 use self::rows::{first, is_damage, length, removed, signed, unsigned};
 pub(super) use self::salvage::Salvage;
@@ -73,6 +73,16 @@ pub(super) struct Store {
     /// Whether each sync fails.
     #[cfg(test)]
     fails_to_sync: bool,
+}
+
+/// Entries that were read.
+#[derive(Debug)]
+pub(super) struct ReadEntries {
+    pub(super) entries: Vec<StoredEntry>,
+    /// Numbers between them whose entries were removed before.
+    pub(super) gaps: Vec<Range<u64>>,
+    /// These are all entries before this number.
+    pub(super) end: u64,
 }
 
 impl Store {

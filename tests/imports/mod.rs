@@ -224,8 +224,10 @@ fn the_store_of_a_spool_knows_only_files() {
         "crate::spool::store::files",
         "crate::spool::store::gaps",
         "crate::spool::store::pages",
+        "crate::spool::store::reading",
         "crate::spool::store::rows",
         "crate::spool::store::salvage",
+        "crate::spool::store::syncing",
     ];
     let others: Vec<&str> = crate_modules
         .keys()

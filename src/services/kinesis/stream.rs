@@ -12,7 +12,6 @@ use aws_sdk_kinesis::config::Builder;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, PutRecordsResultEntry};
 use tracing::debug;
 
-use self::lookups::Summary;
 use super::aggregate::len_alone;
 use super::packing::seems_aggregated;
 use super::record::{check, hash_key, size};
@@ -52,6 +51,16 @@ const NO_KEYS: &str = "the stream ignores partition keys";
 /// What can be done then. From the API reference of `UpdateStreamRecordDistributionStrategy`.
 const UPDATE: &str = "its RecordDistributionStrategy is AUTO: change it to USER_PARTITION_KEY, or deliver without `ordered` \
                       and `aggregated`";
+
+/// What the stream tells of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Summary {
+    /// Whether it distributes the records itself.
+    spreads: bool,
+    /// Bytes of a record, its partition key included, if it tells them: "The record size limit applies to the total size of the partition
+    /// key and data blob", from the API reference of `PutRecords`.
+    record_bytes: Option<usize>,
+}
 
 /// A Kinesis data stream to put records into.
 ///

@@ -5,18 +5,8 @@ use std::ops::Range;
 use super::change::ChangeError;
 use super::failure::damaged;
 use super::rows::{Damage, EntryKind, StoredEntry, read};
-use super::{Store, gaps};
+use super::{ReadEntries, Store, gaps};
 use crate::spool::error::SpoolError;
-
-/// Entries that were read.
-#[derive(Debug)]
-pub(in crate::spool) struct ReadEntries {
-    pub(in crate::spool) entries: Vec<StoredEntry>,
-    /// Numbers between them whose entries were removed before.
-    pub(in crate::spool) gaps: Vec<Range<u64>>,
-    /// These are all entries before this number.
-    pub(in crate::spool) end: u64,
-}
 
 impl Store {
     /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.

@@ -2,22 +2,12 @@
 
 use aws_sdk_kinesis::types::{RecordDistributionStrategy, StreamDescriptionSummary};
 
-use super::KinesisStream;
+use super::{KinesisStream, Summary};
 use crate::aws::classify;
 use crate::contract::LookupError;
 use crate::services::kinesis::shards::Shards;
 
 const KIB: usize = 1_024;
-
-/// What the stream tells of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Summary {
-    /// Whether it distributes the records itself.
-    pub(super) spreads: bool,
-    /// Bytes of a record, its partition key included, if it tells them: "The record size limit applies to the total size of the partition
-    /// key and data blob", from the API reference of `PutRecords`.
-    pub(super) record_bytes: Option<usize>,
-}
 
 impl KinesisStream {
     pub(super) async fn describe(&self) -> Result<Summary, LookupError> {

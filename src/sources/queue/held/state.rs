@@ -10,7 +10,6 @@ use std::time::Duration;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use tokio::time::Instant;
 
-pub(crate) use self::work::Work;
 use super::deletions::Deletions;
 use super::groups::Groups;
 use super::reading_ahead::ReadingAhead;
@@ -92,6 +91,17 @@ impl Load {
     pub(crate) fn is_held_up(&self) -> bool {
         self.handed_out > 0 && self.ready == 0
     }
+}
+
+/// What is to be done for held messages.
+pub(crate) struct Work {
+    pub(crate) deletions: Vec<(u64, String)>,
+    pub(crate) releases: Vec<(u64, String, Duration)>,
+    pub(crate) renewals: Vec<(u64, String, Duration)>,
+    /// When there may be more.
+    pub(crate) next: Option<Instant>,
+    /// Nothing is held, and nothing will be.
+    pub(crate) is_over: bool,
 }
 
 impl HeldState {

@@ -4,19 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::HeldState;
+use super::{HeldState, Work};
 use crate::sources::queue::held_message::Phase;
-
-/// What is to be done for held messages.
-pub(crate) struct Work {
-    pub(crate) deletions: Vec<(u64, String)>,
-    pub(crate) releases: Vec<(u64, String, Duration)>,
-    pub(crate) renewals: Vec<(u64, String, Duration)>,
-    /// When there may be more.
-    pub(crate) next: Option<Instant>,
-    /// Nothing is held, and nothing will be.
-    pub(crate) is_over: bool,
-}
 
 impl HeldState {
     pub(in crate::sources::queue::held) fn take_work(&mut self, now: Instant) -> Work {
