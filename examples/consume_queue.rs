@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use aws_batch_delivery::sources::{Receive, ReceiveError, Received};
+use aws_batch_delivery::sources::{Receive, Received, SourceError};
 use aws_batch_delivery::{Delivery, DeliveryOptions};
 use aws_batch_simulator::{QueueOptions, Simulator};
 use futures::TryStreamExt;
@@ -57,7 +57,7 @@ async fn main() -> Result<()> {
 }
 
 /// An error of the stream ends the program, one of the handler does not.
-async fn consume(received: Received) -> Result<(), ReceiveError> {
+async fn consume(received: Received) -> Result<(), SourceError> {
     match handle(&received).await {
         Ok(()) => received.ticket.settle(),
         Err(error) => {

@@ -13,15 +13,15 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What went wrong, in the service's words.
 ///
-/// `Display` shows the code, what it means if it concerns credentials or the clock, and the [limits](Self::throttled_by) that
+/// `Display` shows the code, what it means if it concerns credentials or the clock, and the [limits](Self::throttling_reasons) that
 /// were exceeded; `Debug` shows no more than that. The [message](Self::message) of the service may quote the entry, so it is
 /// only there and in the source.
 #[derive(Clone)]
-pub struct Fault(Arc<Inner>);
+pub struct Fault(Arc<FaultDetails>);
 
 /// Shared, because the entries of a call usually have the same fault, and most entries have none.
 #[derive(Clone)]
-struct Inner {
+struct FaultDetails {
     code: Cow<'static, str>,
     may_have_been_applied: bool,
     explanation: Option<&'static str>,
@@ -35,7 +35,7 @@ struct Inner {
 impl Fault {
     /// A fault with the code of the service or, if it has none, two or three words for what happened.
     pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(FaultDetails {
             code: code.into(),
             may_have_been_applied: false,
             explanation: None,
@@ -106,8 +106,8 @@ impl Fault {
 
     /// The limits of the service that the call has exceeded, if the service names them. The [report](crate::Report) counts
     /// them.
-    #[must_use]
-    pub fn throttled_by(mut self, reasons: impl IntoIterator<Item = ThrottlingReason>) -> Self {
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn throttled_by(mut self, reasons: impl IntoIterator<Item = ThrottlingReason>) -> Self {
         Arc::make_mut(&mut self.0).reasons = reasons.into_iter().collect();
         self
     }
@@ -199,15 +199,7 @@ impl Error for Fault {
 /// Which limit of a service a throttled call has exceeded, and of which resource.
 ///
 /// With the feature `serde` it can be serialized and deserialized.
-///
-/// ```
-/// # use aws_batch_delivery::targets::ThrottlingReason;
-/// let reason = ThrottlingReason::new("IndexWriteProvisionedThroughputExceeded").on("table/orders/index/by_year");
-/// assert_eq!(
-///     reason.to_string(),
-///     "IndexWriteProvisionedThroughputExceeded on table/orders/index/by_year"
-/// );
-/// ```
+/// `Display` shows both: `IndexWriteProvisionedThroughputExceeded on table/orders/index/by_year`.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -221,21 +213,6 @@ pub struct ThrottlingReason {
 }
 
 impl ThrottlingReason {
-    /// This limit.
-    pub fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            resource: None,
-        }
-    }
-
-    /// The limit of this resource.
-    #[must_use]
-    pub fn on(mut self, resource: impl Into<String>) -> Self {
-        self.resource = Some(resource.into());
-        self
-    }
-
     /// Writes the reasons, separated by commas.
     pub(crate) fn write_all<'a>(reasons: impl IntoIterator<Item = &'a Self>, f: &mut impl fmt::Write) -> fmt::Result {
         let mut separator = "";

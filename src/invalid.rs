@@ -105,6 +105,13 @@ pub enum InvalidEntry {
 }
 
 impl InvalidEntry {
+    /// A part that breaks this rule of the service.
+    #[cfg(feature = "_service")]
+    #[allow(dead_code, reason = "each service uses a part of it")]
+    pub(crate) fn malformed(part: &'static str, rule: &'static str) -> Self {
+        Self::Malformed { part, rule }
+    }
+
     /// It is the fault of the attribute with this name, or of something inside of it.
     #[cfg(any(feature = "dynamodb", feature = "sqs"))]
     pub(crate) fn of_attribute(self, name: &str) -> Self {

@@ -1,8 +1,9 @@
 //! The strategies that are compared.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use aws_batch_delivery::backoff::{Adaptive, BackoffStrategy, Exponential, Linear, Quadratic, Responsive, Schedule};
+use aws_batch_delivery::backoff::{Adaptive, BackoffStrategy, Exponential, Polynomial, Responsive, Schedule};
 
 use super::peers::{Aimd, FlinkAimd, SdkAdaptive, VectorConcurrency};
 use super::scenario::Scenario;
@@ -25,8 +26,8 @@ pub(crate) fn adaptive() -> Named {
 /// The other strategies of the crate.
 pub(crate) fn others() -> Vec<Named> {
     vec![
-        named("Linear", |_| Linear::default()),
-        named("Quadratic", |_| Quadratic::default()),
+        named("Linear", |_| Polynomial::default()),
+        named("Quadratic", |_| Polynomial::quadratic(Duration::from_millis(100))),
         named("Exponential", |_| Exponential::default()),
         named("FullJitter", |seed| Exponential::full_jitter().seed(seed)),
         named("EqualJitter", |seed| Exponential::equal_jitter().seed(seed)),

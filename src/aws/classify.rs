@@ -20,7 +20,7 @@ use self::codes::{
     Doubt, EXPIRED, FORBIDDEN, Meaning, NOT_IMPLEMENTED, TOO_LARGE, UNKNOWN_KEYS, WRONG_SIGNATURES, WRONG_TIMES, known,
     short,
 };
-use super::renewal::Used;
+use super::renewal::CredentialsUse;
 use super::transmission::{Clock, Signature, is_too_long, is_unconnected, named_wait, signature, unsent};
 use crate::contract::{Answer, Fault, Rejection, Verdict};
 
@@ -269,7 +269,7 @@ fn of_signature(meaning: Meaning, code: &str, signature: &Signature) -> Meaning 
     let is_wrong_secret = meaning == setup && WRONG_SIGNATURES.contains(&code) && signature.clock == Clock::Right;
     let is_unknown_key = meaning == Meaning::Stop && UNKNOWN_KEYS.contains(&code);
     if is_wrong_secret || is_unknown_key {
-        let may_be_rotated = signature.credentials.as_ref().is_some_and(Used::are_unknown);
+        let may_be_rotated = signature.credentials.as_ref().is_some_and(CredentialsUse::are_unknown);
         return if may_be_rotated { setup } else { Meaning::Stop };
     }
     meaning

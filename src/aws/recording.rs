@@ -97,3 +97,17 @@ impl HttpClient for Recorder {
         SharedHttpConnector::new(self.clone())
     }
 }
+
+/// The configuration of a client of this SDK with this HTTP client, which may be a [`Recorder`].
+macro_rules! recorded_config {
+    ($sdk:ident, $http_client:expr) => {
+        $sdk::Config::builder()
+            .behavior_version($sdk::config::BehaviorVersion::latest())
+            .region($sdk::config::Region::new("eu-central-1"))
+            .credentials_provider($sdk::config::Credentials::new("key", "secret", None, None, "test"))
+            .sleep_impl(aws_smithy_async::rt::sleep::TokioSleep::new())
+            .http_client($http_client)
+    };
+}
+
+pub(crate) use recorded_config;

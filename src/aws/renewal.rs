@@ -22,10 +22,10 @@ pub(crate) struct Changes<B> {
 
 /// The identity cache of the calls. A clone is the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Renewal(Arc<Mutex<State>>);
+pub(crate) struct Renewal(Arc<Mutex<RenewalState>>);
 
 #[derive(Debug)]
-struct State {
+struct RenewalState {
     /// Makes a cache of the SDK; `None` if the client lacks what such a cache needs.
     new_cache: Option<fn() -> SharedIdentityCache>,
     /// `None` for that of the client.
@@ -37,14 +37,14 @@ struct State {
 
 /// The cache that a call has used.
 #[derive(Debug, Clone)]
-pub(super) struct Used {
+pub(super) struct CredentialsUse {
     renewal: Renewal,
     times: u64,
 }
 
 impl Renewal {
     pub(crate) fn with(new_cache: Option<fn() -> SharedIdentityCache>) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(RenewalState {
             new_cache,
             cache: None,
             times: 0,
@@ -57,20 +57,20 @@ impl Renewal {
         self.state().cache.clone()
     }
 
-    pub(super) fn used(&self) -> Used {
-        Used {
+    pub(super) fn used(&self) -> CredentialsUse {
+        CredentialsUse {
             renewal: self.clone(),
             times: self.state().times,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RenewalState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Used {
-    /// The credentials of the call have expired: the next one loads them again, however fresh they are.
+impl CredentialsUse {
+    /// The credentials of the call have expired: the next one loads them anew, however fresh they are.
     pub(super) fn have_expired(&self) {
         self.renew(Duration::ZERO);
     }

@@ -68,7 +68,33 @@ macro_rules! request_span {
     };
 }
 
-pub(crate) use {renewal, request_span, single_attempt};
+/// The span of a call about messages.
+#[allow(unused_macros, reason = "not all services need it")]
+macro_rules! messaging_span {
+    ($service:literal, $system:literal, $method:literal, $type:literal, $destination:expr, $messages:expr) => {
+        $crate::aws::request::request_span!(
+            $service,
+            $method,
+            messaging.system = $system,
+            messaging.operation.type = $type,
+            messaging.operation.name = $method,
+            messaging.destination.name = $destination,
+            messaging.batch.message_count = $messages,
+        )
+    };
+}
+
+/// Makes a call in its span, with the changes to the client's configuration.
+macro_rules! send {
+    ($sdk:ident, $call:expr, $changes:expr, $span:expr) => {{
+        let call = $call.customize().config_override($changes.clone());
+        let request = std::pin::pin!(call.send());
+        $crate::aws::request::in_span(request, &$span, $sdk::operation::RequestId::request_id).await
+    }};
+}
+
+#[allow(unused_imports, reason = "each service uses a part of it")]
+pub(crate) use {messaging_span, renewal, request_span, send, single_attempt};
 
 /// Makes a request in its span and records why it failed. The request is pinned, because the future of an SDK call is
 /// several kilobytes large and would otherwise be moved.

@@ -30,7 +30,7 @@ use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
 use super::answer_limit::{self, AnswerLimit};
-use super::renewal::{Renewal, Used};
+use super::renewal::{CredentialsUse, Renewal};
 use super::whole_body::WholeBody;
 
 /// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
@@ -66,14 +66,14 @@ pub struct Transmission {
 
 /// The request was handed to the HTTP client.
 #[derive(Debug)]
-struct Transmitted {
+struct TransmittedRequest {
     /// As in its header, to be read if the call fails.
     signed_at: Option<[u8; SIGNING_TIME]>,
     skew_known: bool,
-    credentials: Option<Used>,
+    credentials: Option<CredentialsUse>,
 }
 
-impl Storable for Transmitted {
+impl Storable for TransmittedRequest {
     type Storer = StoreReplace<Self>;
 }
 
@@ -82,7 +82,7 @@ impl Storable for Transmitted {
 pub(super) struct Signature {
     pub(super) clock: Clock,
     /// The credentials that it was made with, if they can be renewed.
-    pub(super) credentials: Option<Used>,
+    pub(super) credentials: Option<CredentialsUse>,
 }
 
 /// Whether a request was signed with the right time.
@@ -100,7 +100,7 @@ pub(super) enum Clock {
 
 /// A request that was never sent.
 #[derive(Debug)]
-pub(crate) struct Unsent {
+pub(crate) struct UnsentRequest {
     /// Whether another request may succeed without a change of the client's configuration.
     pub(crate) is_passing: bool,
     /// Why, in words.
@@ -108,13 +108,13 @@ pub(crate) struct Unsent {
     error: OrchestratorError<context::Error>,
 }
 
-impl fmt::Display for Unsent {
+impl fmt::Display for UnsentRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the SDK could not make the request")
     }
 }
 
-impl Error for Unsent {
+impl Error for UnsentRequest {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error.source()
     }
@@ -170,7 +170,7 @@ impl Intercept for Transmission {
     ) -> Result<(), BoxError> {
         let signed_at = context.request().headers().get("x-amz-date");
         let signed_at = signed_at.and_then(|signed_at| signed_at.as_bytes().try_into().ok());
-        bag.interceptor_state().store_put(Transmitted {
+        bag.interceptor_state().store_put(TransmittedRequest {
             signed_at,
             skew_known: self.skew_known.load(Relaxed),
             credentials: self.renewal.as_ref().map(Renewal::used),
@@ -185,7 +185,7 @@ impl Intercept for Transmission {
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         AnswerLimit.modify_before_deserialization(context, components, bag)?;
-        let Some(transmitted) = bag.load::<Transmitted>() else {
+        let Some(transmitted) = bag.load::<TransmittedRequest>() else {
             return Ok(());
         };
         if context.response().status().is_success() {
@@ -233,13 +233,13 @@ impl Intercept for Transmission {
         components: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        if bag.load::<Transmitted>().is_none()
+        if bag.load::<TransmittedRequest>().is_none()
             && let Some(Err(error)) = context.output_or_error_mut()
         {
             let (code, is_passing) = reason(error, components, bag);
             let error = replace(error, OrchestratorError::other("moved"));
             if let Some(Err(moved)) = context.output_or_error_mut() {
-                *moved = OrchestratorError::other(Unsent {
+                *moved = OrchestratorError::other(UnsentRequest {
                     is_passing,
                     code,
                     error,
@@ -303,7 +303,7 @@ pub(super) fn signature(answer: &HttpResponse) -> Signature {
 }
 
 /// The request that was never sent, if the error is about one.
-pub(super) fn unsent<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Unsent> {
+pub(super) fn unsent<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a UnsentRequest> {
     chain(error).find_map(<dyn Error>::downcast_ref)
 }
 

@@ -12,8 +12,8 @@
 //! | [`Exponential::equal_jitter`] | half of that and up to the other half more | the same, and no retry should be immediate |
 //! | [`Exponential::decorrelated_jitter`] | from `initial` to three times the previous delay, at most `max` | the same, and the delays should not depend on the number of retries |
 //! | [`Schedule`] | from a table, randomized unless `exact` | you know how long the service takes to come back |
-//! | [`Linear`] | `n · interval`, at most `max` | one worker, short disturbances |
-//! | [`Quadratic`] | `n² · interval`, at most `max` | one worker, disturbances short or long |
+//! | [`Polynomial::linear`] | `n · interval`, at most `max` | one worker, short disturbances |
+//! | [`Polynomial::quadratic`] | `n² · interval`, at most `max` | one worker, disturbances short or long |
 //! | [`Exponential::default`] | `initial · multiplier^(n-1)`, at most `max` | one worker, long disturbances |
 //! | [`Delays`] | from an iterator, such as the builders of `backon` make | you have one already |
 //! | any `Fn(u32) -> Duration` | what it returns for `n` | none of these fits |
@@ -36,7 +36,7 @@ pub use crate::pace::{
 };
 pub use delays::Delays;
 pub use exponential::Exponential;
-pub use polynomial::{Linear, Quadratic};
+pub use polynomial::Polynomial;
 pub use responsive::{Responsive, ResponsiveMetrics};
 pub use schedule::Schedule;
 
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn every_strategy_can_be_shared_behind_one_type() {
         let strategies: [Arc<dyn BackoffStrategy>; 10] = [
-            Arc::new(Linear::default()),
-            Arc::new(Quadratic::default()),
+            Arc::new(Polynomial::default()),
+            Arc::new(Polynomial::quadratic(Duration::from_millis(1))),
             Arc::new(Exponential::default()),
             Arc::new(Exponential::full_jitter()),
             Arc::new(Exponential::equal_jitter()),

@@ -139,7 +139,7 @@ pub struct Service(Arc<Mutex<ServiceState>>);
 struct ServiceState {
     random: Xoshiro256PlusPlus,
     plan: Plan,
-    entries: HashMap<usize, Record>,
+    entries: HashMap<usize, EntryRecord>,
     calls: Vec<Vec<usize>>,
     /// Violations of the contract, reported when the delivery has ended: a panic during a call would be caught by the
     /// delivery.
@@ -162,7 +162,7 @@ struct Plan {
 
 /// What the service knows of an entry.
 #[derive(Debug, Clone, Copy, Default)]
-struct Record {
+struct EntryRecord {
     is_stored: bool,
     /// The final answer for the entry, if the service has given one.
     settled: Option<Statement>,
@@ -224,7 +224,7 @@ impl Service {
         state.answer(numbers)
     }
 
-    fn record(&self, number: usize) -> Record {
+    fn record(&self, number: usize) -> EntryRecord {
         self.state().entries.get(&number).copied().unwrap_or_default()
     }
 
@@ -329,7 +329,7 @@ impl ServiceState {
         choices.get(place).copied().unwrap_or(usual)
     }
 
-    fn entry(&mut self, number: usize) -> &mut Record {
+    fn entry(&mut self, number: usize) -> &mut EntryRecord {
         self.entries.entry(number).or_default()
     }
 

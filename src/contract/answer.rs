@@ -82,9 +82,9 @@ impl Verdict {
 ///
 /// ```
 /// # use aws_batch_delivery::targets::{Acknowledgement, Verdict};
-/// let acknowledged = Acknowledgement::default().with_message_id("5fea7756").with_sequence_number("18885");
-/// let verdict = Verdict::Acknowledged(acknowledged);
-/// assert!(verdict.is_accepted());
+/// let mut acknowledged = Acknowledgement::default();
+/// acknowledged.message_id = Some("5fea7756".to_owned());
+/// assert!(Verdict::Acknowledged(acknowledged).is_accepted());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -93,22 +93,6 @@ pub struct Acknowledgement {
     pub message_id: Option<String>,
     /// The position of the entry in the order of the service, such as the `SequenceNumber` of a FIFO queue.
     pub sequence_number: Option<String>,
-}
-
-impl Acknowledgement {
-    /// Sets the id.
-    #[must_use]
-    pub fn with_message_id(mut self, id: impl Into<String>) -> Self {
-        self.message_id = Some(id.into());
-        self
-    }
-
-    /// Sets the position in the order of the service.
-    #[must_use]
-    pub fn with_sequence_number(mut self, number: impl Into<String>) -> Self {
-        self.sequence_number = Some(number.into());
-        self
-    }
 }
 
 /// Why an entry is sent again.

@@ -11,11 +11,11 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
     hash: u64,
-    kind: Kind,
+    kind: LaneKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LaneKind {
     Exclusive,
     Ordered,
     Together,
@@ -28,7 +28,7 @@ impl Lane {
     /// For services that refuse two writes of one key in a call, such as DynamoDB. Keys that the service treats as equal
     /// must have equal hashes.
     pub fn exclusive(key: &(impl Hash + ?Sized)) -> Self {
-        Self::new(key, Kind::Exclusive)
+        Self::new(key, LaneKind::Exclusive)
     }
 
     /// A lane with at most one *call* in flight, which may carry several of its entries, in order.
@@ -39,7 +39,7 @@ impl Lane {
     /// part, no lane shares one for the next 1,000 calls. If no entry may ever pass another one, the lane must be
     /// [exclusive](Self::exclusive).
     pub fn ordered(group: &(impl Hash + ?Sized)) -> Self {
-        Self::new(group, Kind::Ordered)
+        Self::new(group, LaneKind::Ordered)
     }
 
     /// A lane with at most one *call* in flight, of whose entries in a call the service accepts all or none.
@@ -47,7 +47,7 @@ impl Lane {
     /// For targets that put the entries of a lane into one record, as an aggregated stream of Kinesis does. A call that was
     /// accepted in part does not keep the entries of such a lane from sharing the next ones.
     pub fn together(key: &(impl Hash + ?Sized)) -> Self {
-        Self::new(key, Kind::Together)
+        Self::new(key, LaneKind::Together)
     }
 
     /// The lane of the entry is not known, and it may be that of any other entry. So at most one *call* with such entries is in
@@ -57,16 +57,16 @@ impl Lane {
     /// call in the order sent. A refused call is halved until the two are apart. As soon as the lanes of later entries are known,
     /// these wait once until the last of the unknown ones is settled, and then pass each other as their lanes allow.
     pub fn unknown() -> Self {
-        Self::new("", Kind::Unknown)
+        Self::new("", LaneKind::Unknown)
     }
 
-    fn new(key: &(impl Hash + ?Sized), kind: Kind) -> Self {
+    fn new(key: &(impl Hash + ?Sized), kind: LaneKind) -> Self {
         // The kinds use different seeds, so that a key of one kind never meets a key of another.
         let seed = match kind {
-            Kind::Exclusive => *SEED,
-            Kind::Ordered => !*SEED,
-            Kind::Together => SEED.rotate_left(16),
-            Kind::Unknown => SEED.rotate_left(32),
+            LaneKind::Exclusive => *SEED,
+            LaneKind::Ordered => !*SEED,
+            LaneKind::Together => SEED.rotate_left(16),
+            LaneKind::Unknown => SEED.rotate_left(32),
         };
         Self {
             hash: folded(seed, key),
@@ -79,16 +79,16 @@ impl Lane {
     }
 
     pub(crate) fn is_known(self) -> bool {
-        self.kind != Kind::Unknown
+        self.kind != LaneKind::Unknown
     }
 
     /// Whether a call that was accepted in part may have accepted only some of its entries.
     pub(crate) fn may_be_split(self) -> bool {
-        !matches!(self.kind, Kind::Together | Kind::Unknown)
+        !matches!(self.kind, LaneKind::Together | LaneKind::Unknown)
     }
 
     pub(crate) fn shares_calls(self) -> bool {
-        self.kind != Kind::Exclusive
+        self.kind != LaneKind::Exclusive
     }
 }
 

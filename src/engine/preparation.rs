@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::health::Watch;
 use super::input::FreshEntries;
-use super::outcome::{Ending, Ledger};
+use super::outcome::{DeliveryEnd, Ledger};
 use crate::contract::{ErasedTarget, Fault, Limits};
 use crate::guarded::{guarded, panicked};
 use crate::options::DeliveryOptions;
@@ -41,7 +41,7 @@ pub(super) async fn prepare<E: Send + Sync + 'static>(
     ledger: &mut Ledger<E>,
     options: &DeliveryOptions,
     watch: &mut Watch,
-) -> Result<PreparationResult, Ending> {
+) -> Result<PreparationResult, DeliveryEnd> {
     let deadline = OptionFuture::from(options.deadline.map(sleep_until));
     let preparation = async {
         if !has_entry(fresh).await {
@@ -68,7 +68,7 @@ pub(super) async fn prepare<E: Send + Sync + 'static>(
             tokio::select! {
                 biased;
                 prepared = &mut preparing => prepared,
-                () = &mut expired => return Err(Ending::Outage { lasted: begun.elapsed(), fault: late() }),
+                () = &mut expired => return Err(DeliveryEnd::Outage { lasted: begun.elapsed(), fault: late() }),
             }
         } else {
             let mut prepared = within(options.patience(), Pin::new(&mut preparing)).await;
@@ -78,21 +78,21 @@ pub(super) async fn prepare<E: Send + Sync + 'static>(
                 prepared = within(rest, Pin::new(&mut preparing)).await;
             }
             let Some(prepared) = prepared else {
-                return Err(Ending::Outage {
+                return Err(DeliveryEnd::Outage {
                     lasted: begun.elapsed(),
                     fault: late(),
                 });
             };
             prepared
         };
-        prepared.map_err(|panic| Ending::Stopped(panicked("the target's `prepare`", &*panic)))?;
-        let limits = limits_of(&**target).map_err(Ending::Stopped)?;
+        prepared.map_err(|panic| DeliveryEnd::Stopped(panicked("the target's `prepare`", &*panic)))?;
+        let limits = limits_of(&**target).map_err(DeliveryEnd::Stopped)?;
         Ok(PreparationResult { limits, failing_since })
     };
     tokio::select! {
         biased;
-        () = options.cancellation.cancelled() => Err(Ending::Cancelled),
-        Some(()) = deadline => Err(Ending::DeadlineReached),
+        () = options.cancellation.cancelled() => Err(DeliveryEnd::Cancelled),
+        Some(()) = deadline => Err(DeliveryEnd::DeadlineReached),
         prepared = preparation => prepared,
     }
 }

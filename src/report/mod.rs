@@ -164,7 +164,10 @@ mod tests {
         #[test]
         fn a_report_comes_back_as_it_was_serialized(delivered: u64, condition_failed: u64, calls: u64, nanos in 0..u64::from(u32::MAX) * 1_000_000) {
             let elapsed = Duration::from_nanos(nanos);
-            let reason = ThrottlingReason::new("TableWriteKeyRangeThroughputExceeded").on("table/orders");
+            let reason = ThrottlingReason {
+                reason: "TableWriteKeyRangeThroughputExceeded".to_owned(),
+                resource: Some("table/orders".to_owned()),
+            };
             let throttled_by = Box::new([ThrottledCalls { reason, calls }]);
             let report = Report { delivered, condition_failed, calls, throttled_by, elapsed, ..Report::default() };
             let text = serde_json::to_string(&report).unwrap();

@@ -3,8 +3,6 @@
 mod check;
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::config::Builder;
@@ -13,10 +11,11 @@ use aws_sdk_cloudwatch::types::MetricDatum;
 
 pub use self::check::{MAX_DIMENSIONS, MAX_METRIC_BYTES, MAX_VALUES, metric_size};
 use self::check::{check_metric, check_namespace};
+use super::debug::debug_by_name;
 use crate::aws::classify;
 use crate::aws::correlate::{UNITS_OF_CALL, of_whole_call};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{request_span, send, single_attempt};
 use crate::contract::{Answer, BatchTarget, Fault, Limits};
 use crate::invalid::InvalidEntry;
 
@@ -117,8 +116,7 @@ impl BatchTarget for CloudWatchMetrics {
             .put_metric_data()
             .namespace(&self.namespace)
             .set_metric_data(Some(metrics.to_vec()));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_cloudwatch, call, self.changes, span) {
             Ok(output) => of_whole_call(output.request_id()),
             Err(error) => classify(error),
         }
@@ -130,14 +128,7 @@ impl BatchTarget for CloudWatchMetrics {
     }
 }
 
-impl fmt::Debug for CloudWatchMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CloudWatchMetrics")
-            .field("namespace", &self.namespace)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(CloudWatchMetrics);
 
 #[cfg(test)]
 mod tests;

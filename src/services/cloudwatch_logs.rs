@@ -1,18 +1,17 @@
 //! CloudWatch Logs: events to one log stream by `PutLogEvents`.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_cloudwatchlogs::Client;
 use aws_sdk_cloudwatchlogs::config::Builder;
 use aws_sdk_cloudwatchlogs::operation::RequestId;
 use aws_sdk_cloudwatchlogs::types::{InputLogEvent, RejectedLogEventsInfo};
 
+use super::debug::debug_by_name;
 use crate::aws::classify;
 use crate::aws::correlate::{UNITS_OF_CALL, of_whole_call};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{request_span, send, single_attempt};
 use crate::aws::whole_body::WholeBody;
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
 use crate::invalid::InvalidEntry;
@@ -149,8 +148,7 @@ impl BatchTarget for LogStream {
             .log_group_name(&self.group)
             .log_stream_name(&self.stream)
             .set_log_events(Some(sorted));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_cloudwatchlogs, call, self.changes, span) {
             Ok(output) => match (of_whole_call(output.request_id()), output.rejected_log_events_info()) {
                 (Answer::Whole(Verdict::Accepted), Some(rejected)) => each(&places, rejected),
                 (answer, _) => answer,
@@ -205,15 +203,7 @@ fn each(places: &[usize], rejected: &RejectedLogEventsInfo) -> Answer {
     Answer::Each(verdicts)
 }
 
-impl fmt::Debug for LogStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LogStream")
-            .field("log_group", &self.group)
-            .field("log_stream", &self.stream)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(LogStream);
 
 #[cfg(test)]
 mod tests;

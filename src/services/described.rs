@@ -39,7 +39,7 @@ impl Attributes {
 /// once for a message and kept, so that the service recognizes a message that is sent again after a lost answer, while two
 /// messages with the same content remain two.
 #[derive(Clone)]
-pub(super) struct Described {
+pub(super) struct DestinationLookup {
     attributes: Lookup<Attributes>,
     is_fifo: bool,
     /// What the caller has set.
@@ -51,7 +51,7 @@ pub(super) struct Described {
     next: Arc<AtomicU64>,
 }
 
-impl Described {
+impl DestinationLookup {
     /// Nothing is known yet; this operation asks.
     pub(super) fn by(operation: &'static str, is_fifo: bool) -> Self {
         Self {
@@ -183,10 +183,10 @@ pub(super) fn check_ids(group: Option<&str>, deduplication: Option<&str>, fifo: 
     };
     if !fifo {
         // SQS answers `InvalidParameterValue`: not valid for this queue type.
-        return Err(InvalidEntry::Malformed {
-            part: "message deduplication id",
-            rule: "absent unless the queue or topic is FIFO",
-        });
+        return Err(InvalidEntry::malformed(
+            "message deduplication id",
+            "absent unless the queue or topic is FIFO",
+        ));
     }
     check_id("message deduplication id", deduplication)
 }
@@ -196,8 +196,8 @@ fn check_id(part: &'static str, id: &str) -> Result<(), InvalidEntry> {
     if (1..=MAX_ID_LENGTH).contains(&id.len()) && id.bytes().all(|letter| letter.is_ascii_graphic()) {
         return Ok(());
     }
-    Err(InvalidEntry::Malformed {
+    Err(InvalidEntry::malformed(
         part,
-        rule: "1 to 128 letters, digits and punctuation characters of ASCII",
-    })
+        "1 to 128 letters, digits and punctuation characters of ASCII",
+    ))
 }

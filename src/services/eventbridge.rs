@@ -1,18 +1,17 @@
 //! EventBridge: events to one bus by `PutEvents`.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::config::Builder;
-use aws_sdk_eventbridge::operation::RequestId;
 use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
 use tracing::{debug, warn};
 
+use super::checks::check_length;
+use super::debug::debug_by_name;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{messaging_span, send, single_attempt};
 use crate::aws::{classify, of_named_resources};
 use crate::contract::{Acknowledgement, Advice, Answer, BatchTarget, Fault, Limits, Lookup, LookupError, Verdict};
 use crate::events::LOOKUP;
@@ -149,15 +148,9 @@ impl BatchTarget for EventBus {
                 return Err(InvalidEntry::Missing { part });
             }
         }
-        if event
-            .detail_type()
-            .is_some_and(|text| text.chars().count() > MAX_DETAIL_TYPE_LENGTH)
-        {
-            return Err(InvalidEntry::Malformed {
-                part: "detail type",
-                rule: "of at most 128 characters",
-            });
-        }
+        let detail_type = event.detail_type().unwrap_or_default();
+        let rule = "of at most 128 characters";
+        check_length("detail type", detail_type, MAX_DETAIL_TYPE_LENGTH, rule)?;
         self.limits.check_size("event", event_size(event))
     }
 
@@ -172,18 +165,16 @@ impl BatchTarget for EventBus {
         });
         let events: Vec<_> = events.collect();
         let sent = events.len();
-        let span = request_span!(
+        let span = messaging_span!(
             "EventBridge",
+            "aws_eventbridge",
             "PutEvents",
-            messaging.system = "aws_eventbridge",
-            messaging.operation.type = "send",
-            messaging.operation.name = "PutEvents",
-            messaging.destination.name = self.short_name(),
-            messaging.batch.message_count = sent,
+            "send",
+            self.short_name(),
+            sent
         );
-        let call = self.client.put_events().set_entries(Some(events)).customize();
-        let request = pin!(call.config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        let call = self.client.put_events().set_entries(Some(events));
+        match send!(aws_sdk_eventbridge, call, self.changes, span) {
             Ok(output) => {
                 let verdicts = output.entries.unwrap_or_default().into_iter().map(verdict);
                 by_place("EventBridge", sent, verdicts)
@@ -205,18 +196,14 @@ pub fn event_size(event: &PutEventsRequestEntry) -> usize {
 
 fn verdict(answer: PutEventsResultEntry) -> Verdict {
     let accepted = answer.event_id.filter(|id| !id.is_empty());
-    let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
+    let accepted = accepted.map(|id| Acknowledgement {
+        message_id: Some(id),
+        sequence_number: None,
+    });
     entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
-impl fmt::Debug for EventBus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBus")
-            .field("bus", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(EventBus);
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,16 @@
 //! Firehose: records to one delivery stream by `PutRecordBatch`.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::config::Builder;
-use aws_sdk_firehose::operation::RequestId;
 use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 
+use super::debug::debug_by_name;
 use crate::aws::classify;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{messaging_span, send, single_attempt};
 use crate::contract::{Acknowledgement, Answer, BatchTarget, Limits, Rejection, Verdict};
 use crate::invalid::InvalidEntry;
 
@@ -95,25 +93,17 @@ impl BatchTarget for FirehoseStream {
     }
 
     async fn send(&self, records: &[Record]) -> Answer {
-        let span = request_span!(
-            "Firehose",
-            "PutRecordBatch",
-            messaging.system = "aws_firehose",
-            messaging.operation.type = "send",
-            messaging.operation.name = "PutRecordBatch",
-            messaging.destination.name = &*self.name,
-            messaging.batch.message_count = records.len(),
-        );
+        let sent = records.len();
+        let span = messaging_span!("Firehose", "aws_firehose", "PutRecordBatch", "send", &*self.name, sent);
         let call = self
             .client
             .put_record_batch()
             .delivery_stream_name(&self.name)
             .set_records(Some(records.to_vec()));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_firehose, call, self.changes, span) {
             Ok(output) => {
                 let verdicts = output.request_responses.into_iter().map(verdict);
-                by_place("Firehose", records.len(), verdicts)
+                by_place("Firehose", sent, verdicts)
             }
             Err(error) => match classify(error) {
                 Answer::Whole(Verdict::Rejected(_, fault)) if fault.code() == THROTTLED => {
@@ -127,7 +117,10 @@ impl BatchTarget for FirehoseStream {
 
 fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
     let accepted = answer.record_id.filter(|id| !id.is_empty());
-    let accepted = accepted.map(|id| Acknowledgement::default().with_message_id(id));
+    let accepted = accepted.map(|id| Acknowledgement {
+        message_id: Some(id),
+        sequence_number: None,
+    });
     match entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted) {
         // A record that is throttled was not added to the stream.
         Verdict::Rejected(_, fault) if fault.code() == THROTTLED => {
@@ -137,31 +130,17 @@ fn verdict(answer: PutRecordBatchResponseEntry) -> Verdict {
     }
 }
 
-impl fmt::Debug for FirehoseStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FirehoseStream")
-            .field("delivery_stream", &self.name)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(FirehoseStream);
 
 #[cfg(test)]
 mod tests {
     use aws_sdk_firehose::primitives::Blob;
 
     use super::*;
-    use crate::aws::recording::Recorder;
+    use crate::aws::recording::{Recorder, recorded_config};
 
     fn client(recorder: &Recorder) -> Client {
-        let config = aws_sdk_firehose::Config::builder()
-            .behavior_version(aws_sdk_firehose::config::BehaviorVersion::latest())
-            .region(aws_sdk_firehose::config::Region::new("eu-central-1"))
-            .credentials_provider(aws_sdk_firehose::config::Credentials::new(
-                "key", "secret", None, None, "test",
-            ))
-            .http_client(recorder.clone());
-        Client::from_conf(config.build())
+        Client::from_conf(recorded_config!(aws_sdk_firehose, recorder.clone()).build())
     }
 
     fn record(bytes: usize) -> Record {

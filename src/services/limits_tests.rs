@@ -186,9 +186,14 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
         "10 * 1024 * 1024",
         "PutRecords: \"The record size limit applies to the total size of the partition key and data blob\"",
     ),
-    ("kinesis/stream.rs", "MAX_USER_RECORDS", "10_000", "this crate: memory"),
     (
-        "kinesis/stream.rs",
+        "kinesis/stream/aggregation.rs",
+        "MAX_USER_RECORDS",
+        "10_000",
+        "this crate: memory",
+    ),
+    (
+        "kinesis/stream/aggregation.rs",
         "MAX_AGGREGATE_BYTES",
         "1024 * 1024",
         "UpdateMaxRecordSize: \"between 1024 and 10240 KiB\", so that every stream takes it",

@@ -2,10 +2,15 @@
 //!
 //! A service makes one call and reads its answer. It contains no retries, pace or order.
 
+#[cfg(feature = "_service")]
+#[allow(dead_code, reason = "each service uses a part of it")]
+mod checks;
 #[cfg(feature = "cloudwatch")]
 pub mod cloudwatch;
 #[cfg(feature = "cloudwatch-logs")]
 pub mod cloudwatch_logs;
+#[cfg(feature = "_service")]
+mod debug;
 #[cfg(any(feature = "sqs", feature = "sns"))]
 mod described;
 #[cfg(feature = "dynamodb")]

@@ -1,22 +1,21 @@
 //! S3: deletions of objects of one bucket by `DeleteObjects`.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
-use aws_sdk_s3::operation::RequestId;
 use aws_sdk_s3::operation::delete_objects::DeleteObjectsOutput;
 use aws_sdk_s3::types::{Delete, DeletedObject, Error, ObjectIdentifier};
 
+use super::debug::debug_by_name;
 use crate::aws::correlate::by_name;
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{request_span, send, single_attempt};
 use crate::aws::whole_body::WholeBody;
 use crate::aws::{classify, classify_entry};
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Rejection, Verdict, hash_of};
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_characters, check_size};
 
 /// Keys in a call. From the API reference of `DeleteObjects`.
 pub const MAX_KEYS: usize = 1_000;
@@ -156,8 +155,7 @@ impl BatchTarget for S3Deletions {
             return Answer::Whole(Verdict::Refused(Fault::new("no objects")));
         };
         let call = self.client.delete_objects().bucket(&self.bucket).delete(delete);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        match send!(aws_sdk_s3, call, self.changes, span) {
             Ok(output) => self.read(objects, &output),
             Err(error) => classify(error),
         }
@@ -170,17 +168,9 @@ fn check_text(part: &'static str, text: &str, limit: usize) -> Result<usize, Inv
     if actual == 0 {
         return Err(InvalidEntry::Missing { part });
     }
-    if actual > limit {
-        return Err(InvalidEntry::TooLarge { part, limit, actual });
-    }
-    match text.char_indices().find(|(_, character)| !is_in_xml(*character)) {
-        None => Ok(actual),
-        Some((position, character)) => Err(InvalidEntry::Character {
-            part,
-            code_point: character.into(),
-            position,
-        }),
-    }
+    check_size(part, limit, actual)?;
+    check_characters(part, text, is_in_xml)?;
+    Ok(actual)
 }
 
 /// Whether XML 1.0 can express the character: its production `Char`. The request is a document of this version.
@@ -208,14 +198,7 @@ fn failed(error: &Error) -> (Name<'_>, Verdict) {
     ((error.key().unwrap_or_default(), version_id), verdict)
 }
 
-impl fmt::Debug for S3Deletions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("S3Deletions")
-            .field("bucket", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(S3Deletions);
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,17 @@
 //! SNS: messages to one topic by `PublishBatch`.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 
 use aws_sdk_sns::Client;
 use aws_sdk_sns::config::Builder;
-use aws_sdk_sns::operation::RequestId;
 use aws_sdk_sns::types::{BatchResultErrorEntry, PublishBatchRequestEntry, PublishBatchResultEntry};
 
-use super::described::{Attributes, Described};
-use super::described::{FIFO_SUFFIX, check_ids};
+use super::checks::{check_characters, check_length, check_size};
+use super::debug::debug_by_name;
+use super::described::{Attributes, DestinationLookup, FIFO_SUFFIX, check_ids};
 use crate::aws::correlate::{by_id, wire_id};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{messaging_span, send, single_attempt};
 use crate::aws::{classify, classify_entry};
 use crate::contract::{
     Acknowledgement, Answer, BatchTarget, Fault, Identity, Lane, Limits, LookupError, Verdict, hash_of,
@@ -45,7 +43,7 @@ pub struct SnsTopic {
     is_fifo: bool,
     limits: Limits,
     strict_order: bool,
-    described: Described,
+    described: DestinationLookup,
 }
 
 impl SnsTopic {
@@ -66,7 +64,7 @@ impl SnsTopic {
             arn,
             limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
             strict_order: false,
-            described: Described::by("GetTopicAttributes", is_fifo),
+            described: DestinationLookup::by("GetTopicAttributes", is_fifo),
         }
     }
 
@@ -171,11 +169,7 @@ impl BatchTarget for SnsTopic {
         let limit = limits.largest_entry();
         // A message is as large as its body and attributes: SNS does not say whether the subject counts, so it decides itself.
         let actual = size - subject.map_or(0, str::len);
-        if actual > limit {
-            self.described.seems_outdated();
-            let part = "message";
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
+        check_size("message", limit, actual).inspect_err(|_| self.described.seems_outdated())?;
         let (group, deduplication) = (message.message_group_id(), message.message_deduplication_id());
         check_ids(group, deduplication, self.is_fifo)?;
         Ok(size.min(limits.bytes))
@@ -211,15 +205,7 @@ impl BatchTarget for SnsTopic {
             return Answer::Stop(fault);
         }
         let sent = messages.len();
-        let span = request_span!(
-            "SNS",
-            "PublishBatch",
-            messaging.system = "aws.sns",
-            messaging.operation.type = "send",
-            messaging.operation.name = "PublishBatch",
-            messaging.destination.name = self.short_name(),
-            messaging.batch.message_count = sent,
-        );
+        let span = messaging_span!("SNS", "aws.sns", "PublishBatch", "send", self.short_name(), sent);
         let messages = messages.iter().cloned().enumerate().map(|(place, mut message)| {
             message.id = wire_id(place);
             message
@@ -229,8 +215,7 @@ impl BatchTarget for SnsTopic {
             .publish_batch()
             .topic_arn(&self.arn)
             .set_publish_batch_request_entries(Some(messages.collect()));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let answer = match in_span(request, &span, RequestId::request_id).await {
+        let answer = match send!(aws_sdk_sns, call, self.changes, span) {
             Ok(output) => by_id(
                 "SNS",
                 sent,
@@ -253,18 +238,8 @@ const MAX_SUBJECT_LENGTH: usize = 100;
 /// What is wrong with the subject of one message refuses the whole call.
 fn check_subject(subject: &str) -> Result<(), InvalidEntry> {
     let part = "subject";
-    if subject.chars().count() > MAX_SUBJECT_LENGTH {
-        let rule = "of at most 100 characters";
-        return Err(InvalidEntry::Malformed { part, rule });
-    }
-    match subject.char_indices().find(|(_, letter)| letter.is_control()) {
-        None => Ok(()),
-        Some((position, letter)) => Err(InvalidEntry::Character {
-            part,
-            code_point: letter.into(),
-            position,
-        }),
-    }
+    check_length(part, subject, MAX_SUBJECT_LENGTH, "of at most 100 characters")?;
+    check_characters(part, subject, |letter| !letter.is_control())
 }
 
 /// The code by which SNS refuses a message as well as an ARN that is not that of a topic in the client's region.
@@ -296,14 +271,7 @@ fn failed(entry: &BatchResultErrorEntry) -> (&str, Verdict) {
     )
 }
 
-impl fmt::Debug for SnsTopic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnsTopic")
-            .field("topic", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(SnsTopic);
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use super::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites, ItemWrite, KeyRead};
 use super::dynamo::{TableWrite, Transaction};
 use super::eventbridge::EventBus;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 use crate::aws::stops;
 use crate::contract::{Answer, BatchTarget, Verdict};
 
@@ -14,11 +14,7 @@ use crate::contract::{Answer, BatchTarget, Verdict};
 macro_rules! refused_client {
     ($sdk:ident, $code:expr) => {{
         let body: &'static str = format!(r#"{{"__type":"{}","message":"no"}}"#, $code).leak();
-        let config = $sdk::Config::builder()
-            .behavior_version($sdk::config::BehaviorVersion::latest())
-            .region($sdk::config::Region::new("eu-central-1"))
-            .credentials_provider($sdk::config::Credentials::new("key", "secret", None, None, "test"))
-            .http_client(Recorder::answering(400, body));
+        let config = recorded_config!($sdk, Recorder::answering(400, body));
         $sdk::Client::from_conf(config.build())
     }};
 }

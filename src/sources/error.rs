@@ -1,31 +1,36 @@
-//! Why a scan has ended early.
+//! Why nothing more is read of a table or a queue.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::report::Cause;
 
-/// A page could not be read, so the scan has ended: the table does not exist or was deleted, a permission is missing, nothing
-/// could be read for [`give_up_after`](crate::DeliveryOptions::give_up_after), the scan was cancelled, or the service returned a key to
-/// continue from that it had returned before, so that there was no end.
+/// Nothing more is read: the table or the queue does not exist or was deleted, a permission is missing, no call was answered for
+/// [`give_up_after`](crate::DeliveryOptions::give_up_after), the deliveries of messages that were settled cannot be deleted, it was
+/// cancelled, or the service returned a key or a message that it had returned before, so that there was no end.
 ///
-/// The scan can be continued from its [position](super::ScanProgress::position_after). `Debug` and `Display` show no key.
+/// A scan can be continued from its [position](super::ScanProgress::position_after). Messages that were not settled become visible
+/// again. `Debug` and `Display` show nothing of an item or a message.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct ScanError {
-    /// The segment whose page could not be read, from 0.
-    pub segment: u32,
+pub struct SourceError {
+    /// The operation of the service that failed, such as `Scan` or `ReceiveMessage`.
+    pub operation: &'static str,
     /// Why. Its fault has the [message](crate::targets::Fault::message) of the service.
     pub cause: Cause,
 }
 
-impl fmt::Display for ScanError {
+impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the scan ended in segment {}: {}", self.segment, self.cause)
+        write!(
+            f,
+            "nothing more is read, because {} failed: {}",
+            self.operation, self.cause
+        )
     }
 }
 
-impl Error for ScanError {
+impl Error for SourceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.source()
     }

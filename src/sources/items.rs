@@ -11,10 +11,10 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use futures::{FutureExt, Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt, TryFutureExt};
 use tokio_util::sync::DropGuard;
 
-use super::error::ScanError;
+use super::error::SourceError;
 use super::position::{ScanPosition, SegmentPlace};
 use super::progress::ScanProgress;
 use super::segment::{Bounds, Segment};
@@ -41,7 +41,7 @@ pub struct ScannedItems {
     bounds: Bounds,
     /// Segments whose next page is not asked for yet, the next one first.
     waiting: VecDeque<Segment>,
-    reading: FuturesUnordered<BoxFuture<'static, Result<SegmentRead, ScanError>>>,
+    reading: FuturesUnordered<BoxFuture<'static, Result<SegmentRead, SourceError>>>,
     /// How many pages are read at the same time.
     concurrency: usize,
     /// The items of the page that is taken, and where its segment is continued after them.
@@ -119,7 +119,10 @@ impl ScannedItems {
             && let Some(segment) = self.waiting.pop_front()
         {
             let read = segment.next_page(self.bounds());
-            self.reading.push(page(&self.producer, &self.options, segment, read));
+            let page = page(&self.producer, &self.options, segment, read);
+            let operation = self.target.operation();
+            let failed = move |cause| SourceError { operation, cause };
+            self.reading.push(page.map_err(failed).boxed());
         }
     }
 
@@ -157,28 +160,22 @@ fn page(
     options: &DeliveryOptions,
     mut segment: Segment,
     read: PageRead,
-) -> BoxFuture<'static, Result<SegmentRead, ScanError>> {
+) -> impl Future<Output = Result<SegmentRead, Cause>> + use<> {
     let receipt = producer.try_enqueue(read.clone()).map_err(|unread| match unread.cause {
         Cause::Closed => options.end().unwrap_or(Cause::Closed),
         cause => cause,
     });
-    let number = segment.number;
-    let failed = move |cause| ScanError { segment: number, cause };
     async move {
-        let receipt = receipt.map_err(failed)?;
-        receipt.await.map_err(|unread| failed(unread.cause))?;
+        receipt?.await.map_err(|unread| unread.cause)?;
         // The page of an accepted read is there.
-        let mut page = read.take_page().ok_or_else(|| failed(Cause::Closed))?;
-        segment
-            .has_read(&mut page)
-            .map_err(|fault| failed(Cause::Refused(fault)))?;
+        let mut page = read.take_page().ok_or(Cause::Closed)?;
+        segment.has_read(&mut page).map_err(Cause::Refused)?;
         Ok((segment, page))
     }
-    .boxed()
 }
 
 impl Stream for ScannedItems {
-    type Item = Result<Attributes, ScanError>;
+    type Item = Result<Attributes, SourceError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some(preparing) = &mut self.preparing {

@@ -49,7 +49,6 @@
 //! | `position` | where each segment is continued |
 //! | `error` | why a scan has ended early |
 
-#[cfg(feature = "dynamodb")]
 mod error;
 #[cfg(feature = "dynamodb")]
 mod items;
@@ -64,8 +63,7 @@ mod scan;
 #[cfg(feature = "dynamodb")]
 mod segment;
 
-#[cfg(feature = "dynamodb")]
-pub use error::ScanError;
+pub use error::SourceError;
 #[cfg(feature = "dynamodb")]
 pub use items::ScannedItems;
 #[cfg(feature = "dynamodb")]
@@ -73,6 +71,6 @@ pub use position::ScanPosition;
 #[cfg(feature = "dynamodb")]
 pub use progress::{ScanFigures, ScanProgress};
 #[cfg(feature = "sqs")]
-pub use queue::{Receive, ReceiveError, ReceiveFigures, ReceiveProgress, Received, ReceivedMessages, Ticket};
+pub use queue::{Receive, ReceiveFigures, ReceiveProgress, Received, ReceivedMessages, Ticket};
 #[cfg(feature = "dynamodb")]
 pub use scan::Scan;

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::StreamExt;
 
-use super::error::ScanError;
+use super::error::SourceError;
 use super::items::ScannedItems;
 use super::position::ScanPosition;
 use super::progress::ScanFigures;
@@ -219,7 +219,7 @@ impl Scan {
     ///
     /// # Panics
     /// When there is no current tokio runtime.
-    pub async fn count(mut self) -> Result<ScanFigures, ScanError> {
+    pub async fn count(mut self) -> Result<ScanFigures, SourceError> {
         self.request.is_count = true;
         if self.request.projection.take().is_some() {
             // A call with a placeholder that is in no expression is refused.

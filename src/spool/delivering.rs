@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
-use super::backlog::Backlog;
 use super::handle::StoreHandle;
+use super::input::SpoolInput;
 use super::settlement::Settlement;
 use crate::contract::BatchTarget;
 use crate::log_limit::LogLimit;
@@ -38,7 +38,7 @@ pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwn
         let hurried = settlement.hurried();
         let (settled_before, undelivered_before) = (settlement.until(), settlement.undelivered());
         let handling = run.handling();
-        let mut input = Backlog::new(store.clone(), Arc::clone(&settlement), Arc::clone(&handling));
+        let mut input = SpoolInput::new(store.clone(), Arc::clone(&settlement), Arc::clone(&handling));
         let outcome = run.deliver(&mut input, &handling).await.with_handled(&handling);
         // What was handed back for another reason than the entry itself is still to be delivered.
         let undelivered = settlement.undelivered() - undelivered_before;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::clock::age;
 use super::error::SpoolError;
 use super::report::SpoolFigures;
-use super::store::{self, Kind, Salvage, Store, StoredEntry};
+use super::store::{self, EntryKind, Salvage, Store, StoredEntry};
 
 /// The most entries that are taken out of a damaged folder at a time.
 const KEPT_AT_A_TIME: usize = 1_000;
@@ -25,9 +25,9 @@ const BYTES: usize = 4 << 20;
 /// while let Some(last) = {
 ///     let refused = folder.refused(1_000)?;
 ///     refused.iter().for_each(|entry| keep(&entry.json));
-///     refused.last().map(|entry| entry.number)
+///     refused.last().cloned()
 /// } {
-///     folder.remove_refused(last)?;
+///     folder.remove_until(&last)?;
 /// }
 /// # Ok(())
 /// # }
@@ -71,10 +71,10 @@ pub struct Salvaged {
 }
 
 impl Salvaged {
-    fn count(&mut self, kind: Kind, entries: usize) {
+    fn count(&mut self, kind: EntryKind, entries: usize) {
         match kind {
-            Kind::Waiting => self.entries += entries as u64,
-            Kind::Refused => self.refused += entries as u64,
+            EntryKind::Waiting => self.entries += entries as u64,
+            EntryKind::Refused => self.refused += entries as u64,
         }
     }
 }
@@ -111,7 +111,7 @@ impl SpoolFolder {
     /// # Errors
     /// When the folder cannot be read.
     pub fn entries(&self, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
-        self.look(Kind::Waiting, at_most)
+        self.look(EntryKind::Waiting, at_most)
     }
 
     /// The first entries that were refused for good, in the order in which they were submitted: at most this many, and 4 MiB of them.
@@ -119,23 +119,21 @@ impl SpoolFolder {
     /// # Errors
     /// When the folder cannot be read.
     pub fn refused(&self, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
-        self.look(Kind::Refused, at_most)
+        self.look(EntryKind::Refused, at_most)
     }
 
-    /// Removes the entries that are to be delivered, up to this number. They are removed when it returns, even after a loss of power.
+    /// Removes this entry and all before it: of those that are to be delivered, or of those that were refused for good if it is one of
+    /// them. They are removed when it returns, also after a loss of power.
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn remove_entries(&mut self, last: u64) -> Result<(), SpoolError> {
-        self.store.remove(Kind::Waiting, last.saturating_add(1)).map(drop)
-    }
-
-    /// Removes the entries that were refused for good, up to this number. They are removed when it returns, even after a loss of power.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn remove_refused(&mut self, last: u64) -> Result<(), SpoolError> {
-        self.store.remove(Kind::Refused, last.saturating_add(1)).map(drop)
+    pub fn remove_until(&mut self, last: &SpooledEntry) -> Result<(), SpoolError> {
+        let kind = if last.cause.is_some() {
+            EntryKind::Refused
+        } else {
+            EntryKind::Waiting
+        };
+        self.store.remove(kind, last.number.saturating_add(1)).map(drop)
     }
 
     /// Gives the space of removed entries back to the file system, as far as it can be, and closes the folder. A large file takes 18 s
@@ -167,7 +165,7 @@ impl SpoolFolder {
         let folder = known(folder.as_ref())?;
         let mut salvage = Salvage::open(&folder)?;
         let mut salvaged = Salvaged::default();
-        for kind in [Kind::Waiting, Kind::Refused] {
+        for kind in [EntryKind::Waiting, EntryKind::Refused] {
             let mut kept = Vec::new();
             let mut bytes = 0;
             let storage = |error| SpoolError::storage(&folder, error);
@@ -199,7 +197,7 @@ impl SpoolFolder {
         Ok(salvaged)
     }
 
-    fn look(&self, kind: Kind, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
+    fn look(&self, kind: EntryKind, at_most: usize) -> Result<Vec<SpooledEntry>, SpoolError> {
         let stored = self.store.look(kind, at_most, BYTES)?;
         Ok(stored.into_iter().map(SpooledEntry::of).collect())
     }

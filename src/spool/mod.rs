@@ -74,12 +74,12 @@
 //! The file is read and written on the threads of the runtime for code that blocks. Code that blocks on them until an entry is
 //! submitted, by `Handle::block_on` for example, must not take all of them.
 
-mod backlog;
 mod clock;
 mod delivering;
 mod error;
 mod folder;
 mod handle;
+mod input;
 mod json;
 mod location;
 mod options;
@@ -108,10 +108,10 @@ use tracing::{info, warn};
 pub use self::error::SpoolError;
 pub use self::folder::{Salvaged, SpoolFolder, SpooledEntry};
 use self::handle::StoreHandle;
-pub use self::options::{Full, SpoolOptions, SyncPolicy};
+pub use self::options::{SpoolOptions, SyncPolicy};
 pub use self::report::{SpoolFigures, SpoolReport};
 use self::room::Room;
-use self::settlement::{Opened, Settlement};
+use self::settlement::{OpenedStore, Settlement};
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
 use crate::contract::BatchTarget;
@@ -145,13 +145,13 @@ struct Shared {
     _ends_with_the_last: DropGuard,
 }
 
-/// When it is dropped, even with its runtime, nothing waits for room or for the delivery.
-struct Ending {
+/// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
+struct EndGuard {
     room: Arc<Room>,
     end: CancellationToken,
 }
 
-impl Drop for Ending {
+impl Drop for EndGuard {
     fn drop(&mut self) {
         self.room.close();
         self.end.cancel();
@@ -184,7 +184,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let (totals, id, doubts) = store
             .with(|store| Ok((store.totals(), store.id(), store.doubts()?)))
             .await?;
-        let opened = Opened {
+        let opened = OpenedStore {
             first: totals.first,
             end: totals.next,
             id,
@@ -202,7 +202,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             received,
             Arc::clone(&room),
             Arc::clone(&settlement),
-            (options.sync, options.full),
+            (options.sync, options.drops_oldest),
             totals,
         );
         let delivery = &run.options;
@@ -211,7 +211,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
         let of_delivery = delivery.clone().without_giving_up().cancellation(end.clone());
         let delivering = delivering::deliver(run.with(of_delivery), store.clone(), Arc::clone(&settlement));
         let writer_requests = requests.clone();
-        let ending = Ending {
+        let ending = EndGuard {
             room: Arc::clone(&room),
             end: end.clone(),
         };

@@ -26,14 +26,14 @@ const WINDOW: usize = 10_000;
 /// # Default
 /// - sync: [`SyncPolicy::EachGroup`]
 /// - at most 1 GiB
-/// - when it is full: [`Full::Wait`]
+/// - when it is full, entries wait for room
 /// - window: 10,000 entries
 #[derive(Debug, Clone)]
 pub struct SpoolOptions {
     pub(super) folder: PathBuf,
     pub(super) sync: SyncPolicy,
     pub(super) max_bytes: u64,
-    pub(super) full: Full,
+    pub(super) drops_oldest: bool,
     pub(super) window: usize,
     pub(super) any_destination: bool,
 }
@@ -53,19 +53,6 @@ pub enum SyncPolicy {
     Never,
 }
 
-/// What happens to an entry for which a spool has no room.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Full {
-    /// [`Spool::enqueue`](super::Spool::enqueue) waits for room as long as a [`Producer`](crate::Producer) tries an entry,
-    /// [1 minute](crate::DeliveryOptions::give_up_after) by default, and then returns an error.
-    #[default]
-    Wait,
-    /// The oldest entries are removed without being delivered: first those that were refused for good and are kept in the folder, then those
-    /// that the delivery has not read. They are [counted](super::SpoolReport::dropped) and [logged](crate::events::SPOOL).
-    DropOldest,
-}
-
 impl SpoolOptions {
     /// A spool in this folder, which is created if it does not exist. Only one spool at a time may use it.
     pub fn at(folder: impl AsRef<Path>) -> Self {
@@ -73,7 +60,7 @@ impl SpoolOptions {
             folder: folder.as_ref().to_owned(),
             sync: SyncPolicy::default(),
             max_bytes: MAX_BYTES,
-            full: Full::default(),
+            drops_oldest: false,
             window: WINDOW,
             any_destination: false,
         }
@@ -114,10 +101,15 @@ impl SpoolOptions {
         self
     }
 
-    /// What happens to an entry for which there is no room. Default: [`Full::Wait`].
+    /// When there is no room for an entry, the oldest ones are removed without being delivered: first those that were refused for good and
+    /// are kept in the folder, then those that the delivery has not read. They are [counted](super::SpoolReport::dropped) and
+    /// [logged](crate::events::SPOOL).
+    ///
+    /// Default: [`Spool::enqueue`](super::Spool::enqueue) waits for room as long as a [`Producer`](crate::Producer) tries an entry,
+    /// [1 minute](crate::DeliveryOptions::give_up_after) by default, and then returns an error.
     #[must_use]
-    pub fn when_full(mut self, full: Full) -> Self {
-        self.full = full;
+    pub fn drop_oldest(mut self) -> Self {
+        self.drops_oldest = true;
         self
     }
 

@@ -17,14 +17,14 @@ use crate::report::Undelivered;
 
 /// An entry that a delivery has read: it is settled when the service or a handler has it, or when it is kept separately because it is refused
 /// for good or code of the program has panicked with it twice. Otherwise it stays in the spool.
-pub(super) struct Pending<V> {
+pub(super) struct PendingEntry<V> {
     pub(super) number: u64,
     pub(super) spooled_at: i64,
     pub(super) settlement: Arc<Settlement>,
     pub(super) handling: Arc<ActiveHandlers<V>>,
 }
 
-impl<V: Send + Sync + 'static> Confirms<V> for Pending<V> {
+impl<V: Send + Sync + 'static> Confirms<V> for PendingEntry<V> {
     fn resolve(self: Box<Self>, value: &V, disposition: Disposition) {
         self.handling.resolve(value, self.number, &disposition);
         self.settlement.settle(self.number..self.number + 1);

@@ -29,7 +29,7 @@ pub struct SpoolReport {
     pub left: u64,
     /// Entries in the folder that were refused for good, earlier ones included.
     pub refused: u64,
-    /// Entries that were removed without being delivered, because the spool was [full](super::Full::DropOldest).
+    /// Entries that were removed without being delivered, because the spool was [full](super::SpoolOptions::drop_oldest).
     pub dropped: u64,
 }
 

@@ -33,7 +33,7 @@ struct Counts {
 
 /// The place of an entry. What it takes on disk stays taken when it is [kept](Self::keep).
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct RoomPermit {
     disk: OwnedSemaphorePermit,
     _memory: OwnedSemaphorePermit,
     _claim: Claim,
@@ -49,7 +49,7 @@ struct Claim {
 
 /// There will be no more room.
 #[derive(Debug)]
-pub(super) struct NoMore;
+pub(super) struct RoomClosed;
 
 impl Room {
     /// Of these bytes, this many are taken.
@@ -69,25 +69,25 @@ impl Room {
         }
     }
 
-    /// Waits for this many bytes on disk, and this many in memory.
-    pub(super) async fn place(&self, disk: u64, memory: usize) -> Result<Place, NoMore> {
-        let memory = u32::try_from(memory.min(IN_MEMORY)).map_err(|_| NoMore)?;
+    /// Waits for so many bytes on disk, and so many in memory.
+    pub(super) async fn place(&self, disk: u64, memory: usize) -> Result<RoomPermit, RoomClosed> {
+        let memory = u32::try_from(memory.min(IN_MEMORY)).map_err(|_| RoomClosed)?;
         let memory = Arc::clone(&self.memory).acquire_many_owned(memory).await;
-        let memory = memory.map_err(|_| NoMore)?;
-        let permits = u32::try_from(disk).map_err(|_| NoMore)?;
+        let memory = memory.map_err(|_| RoomClosed)?;
+        let permits = u32::try_from(disk).map_err(|_| RoomClosed)?;
         let mut claim = Claim::of(&self.counts, disk);
         let disk = match Arc::clone(&self.disk).try_acquire_many_owned(permits) {
             Ok(disk) => disk,
-            Err(TryAcquireError::Closed) => return Err(NoMore),
+            Err(TryAcquireError::Closed) => return Err(RoomClosed),
             Err(TryAcquireError::NoPermits) => {
                 claim.wait(true);
                 self.wanted.notify_one();
                 let disk = Arc::clone(&self.disk).acquire_many_owned(permits).await;
                 claim.wait(false);
-                disk.map_err(|_| NoMore)?
+                disk.map_err(|_| RoomClosed)?
             }
         };
-        Ok(Place {
+        Ok(RoomPermit {
             disk,
             _memory: memory,
             _claim: claim,
@@ -135,7 +135,7 @@ impl Room {
     }
 }
 
-impl Place {
+impl RoomPermit {
     /// The entry is on disk.
     pub(super) fn keep(self) {
         self.disk.forget();

@@ -31,7 +31,7 @@ const PARTS: u64 = 4;
 /// again is followed by each newer one.
 #[derive(Debug)]
 pub(super) struct Settlement {
-    state: Mutex<State>,
+    state: Mutex<SettlementState>,
     /// How many entries may be sent that are still on disk.
     window: u64,
     /// Something is to be written.
@@ -41,8 +41,8 @@ pub(super) struct Settlement {
     /// Wakes the delivery when it may read more, or is in a hurry.
     reader: AtomicWaker,
     /// How far the entries are settled.
-    until: watch::Sender<Until>,
-    /// By what the entries are distinguished from those of other folders.
+    until: watch::Sender<SettledPosition>,
+    /// By what the entries are told from those of other folders.
     id: u128,
     /// Which entries may have been delivered although no answer has said so.
     doubts: Arc<Doubts>,
@@ -50,7 +50,7 @@ pub(super) struct Settlement {
 
 /// All entries before this one are settled.
 #[derive(Debug)]
-struct Until {
+struct SettledPosition {
     number: u64,
     /// Why no more will be settled, if something is wrong with the folder.
     damage: Option<SpoolError>,
@@ -58,7 +58,7 @@ struct Until {
 
 /// What a folder has when it is opened.
 #[derive(Debug, Default)]
-pub(super) struct Opened {
+pub(super) struct OpenedStore {
     /// The number of the first entry.
     pub(super) first: u64,
     /// The number of the next new entry.
@@ -69,7 +69,7 @@ pub(super) struct Opened {
 }
 
 #[derive(Debug)]
-struct State {
+struct SettlementState {
     mark: Mark,
     /// All entries before this one are removed from the disk.
     removed_until: u64,
@@ -93,7 +93,7 @@ struct State {
     hurried_until: u64,
 }
 
-impl State {
+impl SettlementState {
     /// How many entries are settled whose removal a loss of power may undo.
     fn ahead(&self) -> u64 {
         self.mark.until() - self.gone_until + self.refusals.len() as u64
@@ -106,7 +106,7 @@ impl State {
 
 /// What is to be written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unwritten {
+pub(super) struct UnwrittenChanges {
     pub(super) settled_until: u64,
     /// Settled entries after the first that is not settled, which are removed when nothing is sent.
     pub(super) settled_ahead: Vec<Range<u64>>,
@@ -118,8 +118,8 @@ pub(super) struct Unwritten {
 }
 
 impl Settlement {
-    pub(super) fn new(opened: Opened, window: usize) -> Self {
-        let Opened { first, end, id, doubts } = opened;
+    pub(super) fn new(opened: OpenedStore, window: usize) -> Self {
+        let OpenedStore { first, end, id, doubts } = opened;
         let doubts_on_disk = doubts.into_iter().collect::<BTreeMap<_, _>>();
         let doubts = doubts_on_disk
             .iter()
@@ -127,7 +127,7 @@ impl Settlement {
         Self {
             id,
             doubts: Arc::new(Doubts::of(doubts)),
-            state: Mutex::new(State {
+            state: Mutex::new(SettlementState {
                 mark: Mark::at(first),
                 removed_until: first,
                 gone_until: first,
@@ -144,7 +144,7 @@ impl Settlement {
             changed: Notify::new(),
             hurried: Notify::new(),
             reader: AtomicWaker::new(),
-            until: watch::Sender::new(Until {
+            until: watch::Sender::new(SettledPosition {
                 number: first,
                 damage: None,
             }),
@@ -209,7 +209,7 @@ impl Settlement {
         self.state().undelivered
     }
 
-    fn settled(&self, state: &State) {
+    fn settled(&self, state: &SettlementState) {
         let until = state.mark.until();
         self.until
             .send_if_modified(|before| std::mem::replace(&mut before.number, until) != until);
@@ -334,10 +334,10 @@ impl Settlement {
     }
 
     /// What is to be written; `None` if that is nothing. If it is urgent, what was written before may be part of it.
-    pub(super) fn unwritten(&self) -> Option<Unwritten> {
+    pub(super) fn unwritten(&self) -> Option<UnwrittenChanges> {
         let state = self.state();
         let is_urgent = self.is_part(state.ahead());
-        (!state.is_all_written() || is_urgent).then(|| Unwritten {
+        (!state.is_all_written() || is_urgent).then(|| UnwrittenChanges {
             settled_until: state.mark.until(),
             settled_ahead: Vec::new(),
             doubts: Vec::new(),
@@ -348,20 +348,20 @@ impl Settlement {
 
     /// What is to be written when the delivery has ended. No entry was sent while an older one of its key was not settled, so those
     /// that are left are in order without the settled ones between them.
-    pub(super) fn last_unwritten(&self) -> Option<Unwritten> {
+    pub(super) fn last_unwritten(&self) -> Option<UnwrittenChanges> {
         let settled_ahead = self.state().mark.ahead();
         let unwritten = self.unwritten();
         if settled_ahead.is_empty() {
             return unwritten;
         }
-        Some(Unwritten {
+        Some(UnwrittenChanges {
             settled_ahead,
             ..unwritten.unwrap_or_default()
         })
     }
 
     /// This was written. Until its removals are [durable](Self::durable_until), the delivery may not go further because of them.
-    pub(super) fn written(&self, written: &Unwritten) {
+    pub(super) fn written(&self, written: &UnwrittenChanges) {
         let mut state = self.state();
         state.removed_until = state.removed_until.max(written.settled_until);
         let refusals = take(&mut state.refusals);
@@ -392,7 +392,7 @@ impl Settlement {
         entries >= self.window.div_ceil(PARTS)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SettlementState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

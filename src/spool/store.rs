@@ -16,11 +16,12 @@ mod failure;
 mod files;
 mod gaps;
 mod pages;
+mod reading;
 mod rows;
 mod salvage;
+mod syncing;
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -28,15 +29,15 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub(super) use self::change::{Change, NewEntry, Refusal};
-use self::change::{Wrong, remove_until};
+use self::change::{ChangeError, remove_until};
 pub(super) use self::database::Totals;
 use self::database::{
     FILE, Spool, is_emptied, known_totals, log, open, open_or_create, open_unchanging, shared, spool,
 };
 use self::failure::{damaged, failure, is_without_space};
 use self::files::Files;
-pub(super) use self::rows::{Damage, Kind, StoredEntry, cost};
-use self::rows::{first, is_damage, length, read, removed, signed, unsigned};
+pub(super) use self::rows::{EntryKind, StoredEntry, cost};
+use self::rows::{first, is_damage, length, removed, signed, unsigned};
 pub(super) use self::salvage::Salvage;
 use super::error::SpoolError;
 use super::location::{FolderLock, Location};
@@ -50,16 +51,6 @@ const GIVEN_BACK: i64 = 1_024;
 
 /// How long a close gives pages back. A large file takes 18 s for each GiB; later writes continue it.
 const SHRINKS_FOR: Duration = Duration::from_millis(300);
-
-/// Entries that were read.
-#[derive(Debug)]
-pub(super) struct Read {
-    pub(super) entries: Vec<StoredEntry>,
-    /// Numbers between them whose entries were removed before.
-    pub(super) gaps: Vec<Range<u64>>,
-    /// These are all entries before this number.
-    pub(super) end: u64,
-}
 
 /// The only connection that writes to the file.
 #[derive(Debug)]
@@ -82,6 +73,16 @@ pub(super) struct Store {
     /// Whether each sync fails.
     #[cfg(test)]
     fails_to_sync: bool,
+}
+
+/// Entries that were read.
+#[derive(Debug)]
+pub(super) struct ReadEntries {
+    pub(super) entries: Vec<StoredEntry>,
+    /// Numbers between them whose entries were removed before.
+    pub(super) gaps: Vec<Range<u64>>,
+    /// These are all entries before this number.
+    pub(super) end: u64,
 }
 
 impl Store {
@@ -152,7 +153,7 @@ impl Store {
             let set = store
                 .connection
                 .execute("UPDATE spool SET destination = ?1", [destination]);
-            set.map(drop).map_err(Wrong::from)
+            set.map(drop).map_err(ChangeError::from)
         })?;
         self.spool.destination = Some(destination.to_owned());
         Ok(())
@@ -227,104 +228,12 @@ impl Store {
     }
 
     /// Does what needs space to remove something. If the disk has none, it may use that of the reserve.
-    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> Result<R, Wrong>) -> Result<R, SpoolError> {
+    fn with_reserve<R>(&mut self, act: impl Fn(&mut Self) -> Result<R, ChangeError>) -> Result<R, SpoolError> {
         let mut done = act(self);
-        if matches!(&done, Err(Wrong::Database(error)) if is_without_space(error)) && self.reserve.release() {
+        if matches!(&done, Err(ChangeError::Database(error)) if is_without_space(error)) && self.reserve.release() {
             done = act(self);
         }
         done.map_err(|wrong| self.wrong(wrong))
-    }
-
-    /// Entries from this number on and before `end`, at most this many, and no more than these bytes unless the first has more.
-    ///
-    /// # Errors
-    /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.
-    pub(super) fn read(&mut self, from: u64, end: u64, entries: usize, bytes: usize) -> Result<Read, SpoolError> {
-        let from = from.max(self.totals.first);
-        let numbers = from..end.min(self.totals.next).max(from);
-        let (read, damage) = self.whole(numbers, entries, bytes)?;
-        if let Some(damage) = damage
-            && read.end == from
-        {
-            return Err(self.wrong(Wrong::Damage(damage.to_string())));
-        }
-        self.unread = self.unread.max(read.end);
-        Ok(read)
-    }
-
-    /// The entries before the first that is damaged, and what is wrong with that one.
-    fn whole(&self, numbers: Range<u64>, entries: usize, bytes: usize) -> Result<(Read, Option<Damage>), SpoolError> {
-        let read = || {
-            let gaps = gaps::within(&self.connection, &numbers)?;
-            Ok((
-                gaps,
-                read(&self.connection, Kind::Waiting, numbers.clone(), entries, bytes)?,
-            ))
-        };
-        let (gaps, mut rows) = read().map_err(|error| self.failure(error))?;
-        // What was removed before, and what is there, are all numbers.
-        let (mut expected, mut gaps_left) = (numbers.start, gaps.iter().peekable());
-        let mut past_gaps = |mut number: u64| {
-            while let Some(gap) = gaps_left.next_if(|gap| gap.start <= number) {
-                number = number.max(gap.end);
-            }
-            number
-        };
-        let mut missing = None;
-        for (place, entry) in rows.entries.iter().enumerate() {
-            expected = past_gaps(expected);
-            if entry.number != expected {
-                missing = Some((place, expected));
-                break;
-            }
-            expected += 1;
-        }
-        if let Some((place, number)) = missing {
-            rows.entries.truncate(place);
-            rows.damage = Some(Damage::Missing(number));
-        } else if !rows.is_limited && rows.damage.is_none() {
-            expected = past_gaps(expected);
-            if expected < numbers.end {
-                rows.damage = Some(Damage::Missing(expected));
-            }
-        }
-        let end = expected.min(numbers.end);
-        let gaps = gaps
-            .into_iter()
-            .map(|gap| gap.start..gap.end.min(end))
-            .filter(|gap| !gap.is_empty());
-        let read = Read {
-            entries: rows.entries,
-            gaps: gaps.collect(),
-            end,
-        };
-        Ok((read, rows.damage))
-    }
-
-    /// The first entries of one kind, which count as read no more than before.
-    ///
-    /// # Errors
-    /// When the first one cannot be read.
-    pub(super) fn look(&self, kind: Kind, entries: usize, bytes: usize) -> Result<Vec<StoredEntry>, SpoolError> {
-        let (entries, damage) = match kind {
-            Kind::Waiting => {
-                let (read, damage) = self.whole(self.totals.first..self.totals.next, entries, bytes)?;
-                (read.entries, damage)
-            }
-            Kind::Refused => {
-                let read = read(&self.connection, kind, 0..u64::MAX, entries, bytes);
-                let mut read = read.map_err(|error| self.failure(error))?;
-                let is_short = entries > 0 && read.entries.is_empty() && self.totals.refused > 0;
-                if is_short && read.damage.is_none() {
-                    read.damage = Some(Damage::Missing(0));
-                }
-                (read.entries, read.damage)
-            }
-        };
-        match damage {
-            Some(damage) if entries.is_empty() => Err(damaged(&self.folder, &damage)),
-            _ => Ok(entries),
-        }
     }
 
     /// Removes the oldest entries that nothing waits for, until they free these bytes or none is left: first those that were refused, then
@@ -335,12 +244,12 @@ impl Store {
             store.in_transaction(|transaction, totals| {
                 let refused = "SELECT number, octet_length(entry) + octet_length(cause) FROM refused WHERE number >= ?1 ORDER BY number";
                 let (end, of_refused) = oldest(transaction, refused, 0, bytes)?;
-                let (refused, freed) = removed(transaction, Kind::Refused, 0..end)?;
+                let (refused, freed) = removed(transaction, EntryKind::Refused, 0..end)?;
                 totals.refused = totals.refused.saturating_sub(refused);
                 totals.bytes = totals.bytes.saturating_sub(freed);
                 let waiting = "SELECT number, octet_length(entry) FROM entries WHERE number >= ?1 ORDER BY number";
                 let (end, _) = oldest(transaction, waiting, unread, bytes.saturating_sub(of_refused))?;
-                let (dropped, freed) = removed(transaction, Kind::Waiting, unread..end)?;
+                let (dropped, freed) = removed(transaction, EntryKind::Waiting, unread..end)?;
                 if end > unread {
                     gaps::add(transaction, &(unread..end))?;
                 }
@@ -352,11 +261,11 @@ impl Store {
     }
 
     /// Removes the entries of one kind before this number.
-    pub(super) fn remove(&mut self, kind: Kind, until: u64) -> Result<Totals, SpoolError> {
+    pub(super) fn remove(&mut self, kind: EntryKind, until: u64) -> Result<Totals, SpoolError> {
         self.with_reserve(|store| {
             store.make_durable(true)?;
             store.in_transaction(|transaction, totals| {
-                if kind == Kind::Waiting {
+                if kind == EntryKind::Waiting {
                     return remove_until(transaction, totals, until);
                 }
                 let (removed, bytes) = removed(transaction, kind, 0..until)?;
@@ -387,55 +296,6 @@ impl Store {
             Ok(more > pages)
         };
         shrink().map_err(|error| failure(&self.folder, error))
-    }
-
-    /// Asks the device for all that was written.
-    pub(super) fn sync(&mut self) -> Result<(), SpoolError> {
-        match self.log_to_sync()? {
-            Some(log) => self.synced(log.sync_data()),
-            None => Ok(()),
-        }
-    }
-
-    /// The log of changes, to be synced while others are made, after which [`synced`](Self::synced) has the result. `None` if all that
-    /// was written has been synced now in another way.
-    pub(super) fn log_to_sync(&mut self) -> Result<Option<File>, SpoolError> {
-        self.is_in_place()?;
-        if self.is_doubtful {
-            self.checkpoint()?;
-            self.is_doubtful = false;
-            return Ok(None);
-        }
-        let log = File::options().write(true).open(log(&self.folder, &self.connection));
-        log.map(Some).map_err(|error| SpoolError::storage(&self.folder, error))
-    }
-
-    /// The result of a sync of the log.
-    pub(super) fn synced(&mut self, synced: io::Result<()>) -> Result<(), SpoolError> {
-        #[cfg(test)]
-        let synced = if self.fails_to_sync {
-            Err(io::ErrorKind::Other.into())
-        } else {
-            synced
-        };
-        self.is_doubtful |= synced.is_err();
-        synced.map_err(|error| SpoolError::storage(&self.folder, error))
-    }
-
-    /// Moves all that is in the log into the file, and asks the device for that. The log starts empty, without what the device may not have.
-    fn checkpoint(&self) -> Result<(), SpoolError> {
-        #[cfg(test)]
-        if self.fails_to_sync {
-            return Err(SpoolError::storage(&self.folder, io::Error::from(io::ErrorKind::Other)));
-        }
-        let is_held_up = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0));
-        if is_held_up.map_err(|error| self.failure(error))? {
-            let error = io::Error::other("another process is inspecting it");
-            return Err(SpoolError::storage(&self.folder, error));
-        }
-        Ok(())
     }
 
     /// Closes the file, after it was made somewhat smaller if it has many free pages. It has no log then.
@@ -494,8 +354,8 @@ impl Store {
     /// Makes changes and counts them, all or none.
     fn in_transaction<R>(
         &mut self,
-        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> Result<R, Wrong>,
-    ) -> Result<R, Wrong> {
+        change: impl FnOnce(&Transaction<'_>, &mut Totals) -> Result<R, ChangeError>,
+    ) -> Result<R, ChangeError> {
         let mut totals = self.totals;
         let transaction = self
             .connection
@@ -508,11 +368,11 @@ impl Store {
     }
 
     /// Remembers damage, and makes an error of it.
-    fn wrong(&mut self, wrong: Wrong) -> SpoolError {
+    fn wrong(&mut self, wrong: ChangeError) -> SpoolError {
         let damage = match wrong {
-            Wrong::Database(error) if !is_damage(&error) => return self.failure(error),
-            Wrong::Database(error) => error.to_string(),
-            Wrong::Damage(damage) => damage,
+            ChangeError::Database(error) if !is_damage(&error) => return self.failure(error),
+            ChangeError::Database(error) => error.to_string(),
+            ChangeError::Damage(damage) => damage,
         };
         damaged(&self.folder, &*self.damage.get_or_insert(damage))
     }

@@ -13,9 +13,9 @@ use tracing::warn;
 
 use super::error::SpoolError;
 use super::handle::{StoreHandle, blocking};
-use super::options::{Full, SyncPolicy};
-use super::room::{Place, Room};
-use super::settlement::{Settlement, Unwritten};
+use super::options::SyncPolicy;
+use super::room::{Room, RoomPermit};
+use super::settlement::{Settlement, UnwrittenChanges};
 use super::store::{Change, NewEntry, Store, Totals, cost};
 use crate::events::SPOOL;
 use crate::log_limit::LogLimit;
@@ -43,7 +43,7 @@ pub(super) enum Request {
     /// Write an entry, and report when that is done.
     Write {
         entry: NewEntry,
-        place: Place,
+        place: RoomPermit,
         written: oneshot::Sender<Result<(), SpoolError>>,
     },
     /// Write what was asked for before, and end.
@@ -57,7 +57,7 @@ pub(super) struct Writer {
     room: Arc<Room>,
     settlement: Arc<Settlement>,
     policy: SyncPolicy,
-    full: Full,
+    drops_oldest: bool,
     totals: Totals,
     /// When what is settled is written at the latest.
     settled_by: Option<Instant>,
@@ -82,7 +82,7 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Group {
     entries: Vec<NewEntry>,
-    answers: Vec<(Place, oneshot::Sender<Result<(), SpoolError>>)>,
+    answers: Vec<(RoomPermit, oneshot::Sender<Result<(), SpoolError>>)>,
     bytes: usize,
     /// Whether it is the last one.
     closes: bool,
@@ -111,7 +111,7 @@ impl Writer {
         requests: UnboundedReceiver<Request>,
         room: Arc<Room>,
         settlement: Arc<Settlement>,
-        (policy, full): (SyncPolicy, Full),
+        (policy, drops_oldest): (SyncPolicy, bool),
         totals: Totals,
     ) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Writer {
             room,
             settlement,
             policy,
-            full,
+            drops_oldest,
             totals,
             settled_by: None,
             doubts_by: None,
@@ -162,7 +162,7 @@ impl Writer {
                 // What is removed may make the room that the entries need.
                 written = self.write(Group::default(), unwritten.take()).await;
             }
-            if self.full == Full::DropOldest {
+            if self.drops_oldest {
                 self.make_room().await;
             }
             written = written.and(self.write(group, unwritten).await);
@@ -207,7 +207,7 @@ impl Writer {
                 Some(()) = OptionFuture::from(sync_at.map(sleep_until)) => {}
                 Some(()) = OptionFuture::from(self.shrink_at.map(sleep_until)) => self.shrink().await,
                 () = self.room.wanted() => {
-                    let may_make_room = self.full == Full::DropOldest || self.settlement.has_unwritten();
+                    let may_make_room = self.drops_oldest || self.settlement.has_unwritten();
                     if may_make_room && !self.is_failing {
                         return group;
                     }
@@ -223,7 +223,7 @@ impl Writer {
     }
 
     /// Writes what is new, and removes what is settled. Without anything of both, it has nothing to do.
-    async fn write(&mut self, group: Group, unwritten: Option<Unwritten>) -> Result<(), SpoolError> {
+    async fn write(&mut self, group: Group, unwritten: Option<UnwrittenChanges>) -> Result<(), SpoolError> {
         if group.entries.is_empty() && unwritten.is_none() {
             return Ok(());
         }

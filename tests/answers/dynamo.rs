@@ -1,15 +1,13 @@
 //! `BatchWriteItem`, and `DescribeTable` before it.
 
 use aws_batch_delivery::Delivery;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
-use aws_sdk_dynamodb::{Client, Config};
-use aws_smithy_async::rt::sleep::TokioSleep;
 use serde_json::{Value, json};
 
 use super::bytes::Bytes;
 use super::delivering::{conserves, options};
-use super::service::{Service, Speaks};
+use super::service::{Service, Speaks, client};
 
 /// Some writes to a table that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {
@@ -27,15 +25,7 @@ pub(crate) fn answers(data: &[u8]) {
 }
 
 pub(crate) fn client(service: &Service) -> Client {
-    Client::from_conf(
-        Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new("eu-central-1"))
-            .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-            .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
-            .http_client(service.clone())
-            .build(),
-    )
+    client!(aws_sdk_dynamodb, service)
 }
 
 /// Keys repeat now and then.

@@ -2,17 +2,15 @@
 
 use aws_batch_delivery::Delivery;
 use aws_batch_delivery::targets::kinesis::KinesisStream;
-use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
-use aws_sdk_kinesis::{Client, Config};
-use aws_smithy_async::rt::sleep::TokioSleep;
 use serde_json::{Value, json};
 
 use super::bytes::Bytes;
 use super::delivering::{conserves, options};
 use super::nonsense::CODES;
-use super::service::{Service, Speaks};
+use super::service::{Service, Speaks, client};
 
 /// Some records to a stream that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {
@@ -34,15 +32,7 @@ pub(crate) fn answers(data: &[u8]) {
 }
 
 fn client(service: &Service) -> Client {
-    Client::from_conf(
-        Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new("eu-central-1"))
-            .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-            .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
-            .http_client(service.clone())
-            .build(),
-    )
+    client!(aws_sdk_kinesis, service)
 }
 
 struct Kinesis;

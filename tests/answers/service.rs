@@ -133,3 +133,20 @@ impl HttpClient for Service {
         SharedHttpConnector::new(self.clone())
     }
 }
+
+/// A client of this SDK whose calls the service answers.
+macro_rules! client {
+    ($sdk:ident, $service:expr) => {
+        $sdk::Client::from_conf(
+            $sdk::Config::builder()
+                .behavior_version($sdk::config::BehaviorVersion::latest())
+                .region($sdk::config::Region::new("eu-central-1"))
+                .credentials_provider($sdk::config::Credentials::new("key", "secret", None, None, "test"))
+                .sleep_impl(aws_smithy_async::rt::sleep::TokioSleep::new())
+                .http_client($service.clone())
+                .build(),
+        )
+    };
+}
+
+pub(crate) use client;

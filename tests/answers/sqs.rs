@@ -1,16 +1,14 @@
 //! `SendMessageBatch`.
 
 use aws_batch_delivery::Delivery;
-use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use aws_sdk_sqs::{Client, Config};
-use aws_smithy_async::rt::sleep::TokioSleep;
 use serde_json::{Value, json};
 
 use super::bytes::Bytes;
 use super::delivering::{conserves, options};
 use super::nonsense::CODES;
-use super::service::{Service, Speaks};
+use super::service::{Service, Speaks, client};
 
 /// Some messages to a queue that answers as the bytes say.
 pub(crate) fn answers(data: &[u8]) {
@@ -33,15 +31,7 @@ pub(crate) fn answers(data: &[u8]) {
 }
 
 pub(crate) fn client(service: &Service) -> Client {
-    Client::from_conf(
-        Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new("eu-central-1"))
-            .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-            .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
-            .http_client(service.clone())
-            .build(),
-    )
+    client!(aws_sdk_sqs, service)
 }
 
 fn message(number: u8, is_fifo: bool, bytes: &mut Bytes<'_>) -> SendMessageBatchRequestEntry {

@@ -224,8 +224,10 @@ fn the_store_of_a_spool_knows_only_files() {
         "crate::spool::store::files",
         "crate::spool::store::gaps",
         "crate::spool::store::pages",
+        "crate::spool::store::reading",
         "crate::spool::store::rows",
         "crate::spool::store::salvage",
+        "crate::spool::store::syncing",
     ];
     let others: Vec<&str> = crate_modules
         .keys()
@@ -264,7 +266,7 @@ fn the_imports_are_found() {
         ("crate::engine::order", "crate::engine::entry::Chunk"),
         (
             "crate::services::dynamo::table",
-            "crate::services::dynamo::calls::Calls",
+            "crate::services::dynamo::calls::DynamoCalls",
         ),
         (
             "crate::services::sqs::offload::attempt",

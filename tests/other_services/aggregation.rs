@@ -68,13 +68,13 @@ async fn read(client: &Client, stream: &Stream) -> (Vec<Seen>, usize) {
             continue;
         };
         for user in users {
-            let of_key = || u128::from_be_bytes(Md5::digest(&user.partition_key).into());
+            let (key, data) = (user.partition_key.unwrap(), user.data.into_inner());
+            let of_key = || u128::from_be_bytes(Md5::digest(&key).into());
             let hash_key = user
                 .explicit_hash_key
                 .as_ref()
                 .map_or_else(of_key, |key| key.parse().unwrap());
             if hash_keys[stored.shard].contains(&hash_key) {
-                let (key, data) = (user.partition_key, user.data);
                 seen.push(Seen { key, data, place });
             } else {
                 dropped += 1;

@@ -145,7 +145,13 @@ fn what_the_library_for_python_aggregates_is_read() {
             .iter()
             .flat_map(|aggregate| deaggregate(&bytes(&aggregate["data"])).expect("it is an aggregate"));
         let read: Vec<User> = users
-            .map(|user| (user.partition_key, user.explicit_hash_key, user.data))
+            .map(|user| {
+                (
+                    user.partition_key.unwrap(),
+                    user.explicit_hash_key,
+                    user.data.into_inner(),
+                )
+            })
             .collect();
         assert!(read == sent, "what is read is not what the library has put in");
     }

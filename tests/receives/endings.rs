@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_batch_delivery::events::UNSETTLED;
-use aws_batch_delivery::sources::{Receive, ReceiveError, Received, ReceivedMessages};
+use aws_batch_delivery::sources::{Receive, Received, ReceivedMessages, SourceError};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_batch_simulator::{InjectedFault, Latency, QueueOptions, Simulator};
 use aws_sdk_sqs::Client;
@@ -18,7 +18,7 @@ use crate::receives::{filled, filled_in_order, message, number};
 use crate::support::log::Log;
 
 /// How many messages are settled before the error, and the error. Nothing follows it.
-async fn ended(mut messages: ReceivedMessages) -> (usize, ReceiveError) {
+async fn ended(mut messages: ReceivedMessages) -> (usize, SourceError) {
     let mut settled = 0;
     loop {
         match messages.next().await.expect("it fails") {

@@ -42,7 +42,7 @@ async fn a_scan_that_fails_is_the_error_of_the_stream() {
     assert_eq!(error.report.delivered, 8);
     let reason = error.stream_error.as_ref().unwrap().to_string();
     assert!(
-        reason.contains("the scan ended in segment 0: refused: ResourceNotFoundException"),
+        reason.contains("because Scan failed: refused: ResourceNotFoundException"),
         "{reason}"
     );
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::future::ready;
 use std::time::Duration;
 
-use aws_batch_delivery::sources::{Scan, ScanError};
+use aws_batch_delivery::sources::{Scan, SourceError};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_batch_simulator::{Capacity, InjectedFault, Latency, Simulator};
 use futures::StreamExt;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::scans::{by_id, filled};
 
 /// How many items are returned before the error, and the error. Nothing follows it.
-async fn ended(scan: Scan) -> (usize, ScanError) {
+async fn ended(scan: Scan) -> (usize, SourceError) {
     let mut items = scan.items();
     let mut returned = 0;
     loop {

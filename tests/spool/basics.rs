@@ -98,7 +98,7 @@ async fn entries_that_are_refused_for_good_are_kept_apart() {
         .collect();
     assert_eq!(kept, ["1", "3", "5", "7", "9", "11", "13", "15", "17", "19"]);
     assert_eq!(refused[0].cause.as_deref(), Some("refused: odd"));
-    opened.remove_refused(refused[4].number).unwrap();
+    opened.remove_until(&refused[4]).unwrap();
     assert_eq!(opened.refused(100).unwrap().len(), 5);
     // One for all of them.
     let mut logged = log.of(SPOOL);

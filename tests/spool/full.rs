@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use aws_batch_delivery::spool::{Full, Spool, SpoolError, SpoolOptions};
+use aws_batch_delivery::spool::{Spool, SpoolError, SpoolOptions};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
 use futures::FutureExt;
@@ -41,17 +41,20 @@ impl BatchTarget for Gate {
 }
 
 /// A spool with the smallest limit in front of a gate, and the gate.
-async fn gated(folder: &Path, full: Full) -> (Spool<String>, watch::Sender<bool>) {
-    gated_with(folder, full, MAX_BYTES).await
+async fn gated(folder: &Path) -> (Spool<String>, watch::Sender<bool>) {
+    gated_with(spool_in(folder, MAX_BYTES)).await
 }
 
-async fn gated_with(folder: &Path, full: Full, max_bytes: u64) -> (Spool<String>, watch::Sender<bool>) {
+fn spool_in(folder: &Path, max_bytes: u64) -> SpoolOptions {
+    SpoolOptions::at(folder).max_bytes(max_bytes).window(20)
+}
+
+async fn gated_with(spool: SpoolOptions) -> (Spool<String>, watch::Sender<bool>) {
     let (gate, is_open) = watch::channel(false);
     let options = DeliveryOptions::default()
         .give_up_after(Duration::from_secs(30))
         .attempt_timeout(Duration::from_secs(1_000_000))
         .concurrency(1);
-    let spool = SpoolOptions::at(folder).max_bytes(max_bytes).when_full(full).window(20);
     let delivery = Delivery::new(Gate(is_open)).options(options);
     (delivery.spooled(spool).await.unwrap(), gate)
 }
@@ -69,7 +72,7 @@ fn size(folder: &Path) -> u64 {
 #[tokio::test(start_paused = true)]
 async fn a_full_spool_lets_entries_wait_and_hands_them_back_in_time() {
     let folder = tempdir().unwrap();
-    let (spool, gate) = gated(folder.path(), Full::Wait).await;
+    let (spool, gate) = gated(folder.path()).await;
     let mut taken = 0;
     let error = loop {
         match spool.enqueue(&text(taken)).await {
@@ -98,7 +101,7 @@ async fn a_full_spool_lets_entries_wait_and_hands_them_back_in_time() {
 async fn a_full_spool_may_drop_its_oldest_entries_that_were_not_read() {
     const ENTRIES: usize = 200;
     let folder = tempdir().unwrap();
-    let (spool, gate) = gated(folder.path(), Full::DropOldest).await;
+    let (spool, gate) = gated_with(spool_in(folder.path(), MAX_BYTES).drop_oldest()).await;
     for number in 0..ENTRIES {
         spool.enqueue(&text(number)).await.unwrap();
     }
@@ -115,7 +118,7 @@ async fn a_full_spool_may_drop_its_oldest_entries_that_were_not_read() {
 async fn a_file_that_was_large_shrinks_whether_more_is_handed_over_or_not() {
     for handed_over in [0, 1] {
         let folder = tempdir().unwrap();
-        let (spool, gate) = gated_with(folder.path(), Full::Wait, 32 * MAX_BYTES).await;
+        let (spool, gate) = gated_with(spool_in(folder.path(), 32 * MAX_BYTES)).await;
         let texts: Vec<_> = (0..600).map(text).collect();
         let taken = join_all(texts.iter().map(|text| spool.enqueue(text))).await;
         assert!(taken.iter().all(Result::is_ok));
@@ -137,7 +140,7 @@ async fn a_file_that_was_large_shrinks_whether_more_is_handed_over_or_not() {
 #[tokio::test(start_paused = true)]
 async fn an_entry_that_never_fits_is_refused_at_once() {
     let folder = tempdir().unwrap();
-    let (spool, _gate) = gated(folder.path(), Full::Wait).await;
+    let (spool, _gate) = gated(folder.path()).await;
     let error = spool.enqueue(&"x".repeat(5 << 20)).await.unwrap_err();
     assert!(
         matches!(error, SpoolError::TooLarge { limit: MAX_BYTES, .. }),
@@ -148,7 +151,7 @@ async fn an_entry_that_never_fits_is_refused_at_once() {
 
 /// Leaves 60 entries, half as much again as the limit of later ones.
 async fn left_with_too_much(folder: &Path) {
-    let (spool, _gate) = gated_with(folder, Full::Wait, 2 * MAX_BYTES).await;
+    let (spool, _gate) = gated_with(spool_in(folder, 2 * MAX_BYTES)).await;
     for number in 0..60 {
         spool.enqueue(&text(number)).await.unwrap();
     }
@@ -159,7 +162,7 @@ async fn left_with_too_much(folder: &Path) {
 async fn a_spool_that_was_left_with_more_than_its_limit_takes_nothing_until_it_is_below() {
     let folder = tempdir().unwrap();
     left_with_too_much(folder.path()).await;
-    let (spool, gate) = gated(folder.path(), Full::Wait).await;
+    let (spool, gate) = gated(folder.path()).await;
     let error = spool.enqueue(&text(60)).await.unwrap_err();
     assert!(matches!(error, SpoolError::Full { .. }), "{error}");
     let another = text(61);
@@ -176,7 +179,7 @@ async fn a_spool_that_was_left_with_more_than_its_limit_takes_nothing_until_it_i
 async fn a_spool_that_was_left_with_more_than_its_limit_drops_the_excess_for_what_is_new() {
     let folder = tempdir().unwrap();
     left_with_too_much(folder.path()).await;
-    let (spool, gate) = gated(folder.path(), Full::DropOldest).await;
+    let (spool, gate) = gated_with(spool_in(folder.path(), MAX_BYTES).drop_oldest()).await;
     // All of them at once.
     let texts: Vec<_> = (60..65).map(text).collect();
     let taken = join_all(texts.iter().map(|text| spool.enqueue(text))).await;
@@ -192,7 +195,7 @@ async fn a_spool_that_was_left_with_more_than_its_limit_drops_the_excess_for_wha
 #[tokio::test(start_paused = true)]
 async fn a_close_releases_what_waits_for_room() {
     let folder = tempdir().unwrap();
-    let (spool, _gate) = gated(folder.path(), Full::Wait).await;
+    let (spool, _gate) = gated(folder.path()).await;
     let waiting = {
         let spool = spool.clone();
         tokio::spawn(async move {

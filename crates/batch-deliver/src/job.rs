@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::task;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::first_entries::Look;
+pub(crate) use self::first_entries::FirstEntriesCheck;
 pub(crate) use self::input_job::InputJob;
 pub(crate) use self::inputs::InputReads;
 pub(crate) use self::opened::OpenedJob;

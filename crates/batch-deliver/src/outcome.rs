@@ -8,7 +8,7 @@ const INTERRUPTED: u8 = 130;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum CommandOutcome {
     /// Everything was delivered.
     Delivered,
     /// Something was not delivered, or not read.
@@ -37,12 +37,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The exit code of the program: 0 all delivered, 1 something was not, 2 nothing was started, 130 interrupted.
-pub(crate) fn exit_code(ended: &Result<Outcome, Failure>) -> ExitCode {
+/// The exit code of the program: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted.
+pub(crate) fn exit_code(ended: &Result<CommandOutcome, Failure>) -> ExitCode {
     match ended {
-        Ok(Outcome::Delivered) => ExitCode::SUCCESS,
-        Ok(Outcome::Undelivered) | Err(Failure::Failed(_)) => ExitCode::from(1),
-        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(CommandOutcome::Delivered) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Undelivered) | Err(Failure::Failed(_)) => ExitCode::from(1),
+        Ok(CommandOutcome::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(Failure::WrongUse(_) | Failure::Unequipped(_) | Failure::InUse(_)) => ExitCode::from(2),
     }
 }

@@ -65,6 +65,8 @@ impl<T> KnownAnswer<T> {
     }
 
     /// Whether a contradiction makes it due earlier.
+    #[cfg(feature = "_service")]
+    #[allow(dead_code, reason = "not all services need it")]
     pub(super) fn can_be_doubted(&self) -> bool {
         self.renewal
             .as_ref()
@@ -72,6 +74,8 @@ impl<T> KnownAnswer<T> {
     }
 
     /// Something contradicts it.
+    #[cfg(feature = "_service")]
+    #[allow(dead_code, reason = "not all services need it")]
     pub(super) fn seems_outdated(&mut self) {
         if let Some(renewal) = &mut self.renewal {
             renewal.due = renewal.due.min(renewal.asked_at + RECENT);

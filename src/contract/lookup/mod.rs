@@ -222,7 +222,9 @@ impl<T> Lookup<T> {
 
     /// The service has said something that contradicts the answer, or an entry was refused because of the answer alone: it is asked
     /// again before long, because what was asked for may have changed.
-    pub fn seems_outdated(&self) {
+    #[cfg(feature = "_service")]
+    #[allow(dead_code, reason = "not all services need it")]
+    pub(crate) fn seems_outdated(&self) {
         let can_be_doubted = self.0.known().as_ref().is_some_and(KnownAnswer::can_be_doubted);
         if can_be_doubted && let Some(known) = self.0.known_mut().as_mut() {
             known.seems_outdated();

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::DeliveryLoop;
 use crate::engine::calls::EndedCall;
 use crate::engine::entry::{Chunk, TrackedEntry};
-use crate::engine::outcome::Ending;
+use crate::engine::outcome::DeliveryEnd;
 use crate::engine::retry::Bisection;
 use crate::options::DeliveryOptions;
 use crate::report::Cause;
@@ -18,18 +18,18 @@ use crate::time_limit::passed;
 
 impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
     /// Why the delivery has to end now, if it has to.
-    pub(super) fn ordered_end(&self, now: Instant) -> Option<Ending> {
+    pub(super) fn ordered_end(&self, now: Instant) -> Option<DeliveryEnd> {
         if self.options.cancellation.is_cancelled() {
-            return Some(Ending::Cancelled);
+            return Some(DeliveryEnd::Cancelled);
         }
         if let Some(fault) = self.supply.fault().or(self.options.gate.strategy.fault()) {
-            return Some(Ending::Stopped(fault.clone()));
+            return Some(DeliveryEnd::Stopped(fault.clone()));
         }
         if self.options.deadline.is_some_and(|deadline| deadline <= now) {
-            return Some(Ending::DeadlineReached);
+            return Some(DeliveryEnd::DeadlineReached);
         }
         let outage = self.health.outage().filter(|_| !self.is_patient(now))?;
-        (self.outage_ends()? <= now).then(|| Ending::Outage {
+        (self.outage_ends()? <= now).then(|| DeliveryEnd::Outage {
             lasted: now - outage.since,
             fault: outage.fault.clone(),
         })
@@ -53,9 +53,9 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
     }
 
     /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
-    pub(super) async fn end(&mut self, ending: Option<Ending>) -> Option<Ending> {
+    pub(super) async fn end(&mut self, ending: Option<DeliveryEnd>) -> Option<DeliveryEnd> {
         let ending = match (ending, self.supply.stop()) {
-            (Some(Ending::Cancelled), Some(fault)) => Some(Ending::Stopped(fault)),
+            (Some(DeliveryEnd::Cancelled), Some(fault)) => Some(DeliveryEnd::Stopped(fault)),
             (ending, _) => ending,
         };
         if let Some(ending) = &ending {
@@ -71,12 +71,12 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
             () = limit => {}
         }
         let fault = self.supply.input_fault().cloned().or_else(|| self.supply.stop());
-        ending.or(fault.map(Ending::Stopped))
+        ending.or(fault.map(DeliveryEnd::Stopped))
     }
 
     /// Hands back the rest of the input if the delivery ends early, and waits until all receipts and handlers have their
     /// entries.
-    async fn hand_back_everything(&mut self, ending: Option<&Ending>) {
+    async fn hand_back_everything(&mut self, ending: Option<&DeliveryEnd>) {
         if let Some(ending) = ending {
             self.hand_back_the_rest(ending).await;
         }
@@ -89,7 +89,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
     }
 
     /// Waits for the calls in flight, for at most the grace period.
-    async fn await_in_flight(&mut self, ending: &Ending) {
+    async fn await_in_flight(&mut self, ending: &DeliveryEnd) {
         let mut grace = pin!(passed(self.options.grace));
         while !self.calls.is_empty() {
             tokio::select! {
@@ -103,8 +103,8 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    /// Hands back everything that a call did not deliver, after the delivery was asked to end.
-    pub(super) fn hand_back(&mut self, settled: EndedCall<E>, ending: &Ending) {
+    /// Hands back everything that a call did not deliver, after the delivery was told to end.
+    pub(super) fn hand_back(&mut self, settled: EndedCall<E>, ending: &DeliveryEnd) {
         for (entry, fault) in settled.refused {
             self.ledger.hand_back(entry, Cause::Refused(fault));
         }
@@ -118,8 +118,8 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    /// Hands back everything that was not in flight when the delivery was asked to end, up to the last entry of the input.
-    async fn hand_back_the_rest(&mut self, ending: &Ending) {
+    /// Hands back everything that was not in flight when the delivery was told to end, up to the last entry of the input.
+    async fn hand_back_the_rest(&mut self, ending: &DeliveryEnd) {
         for entry in self.supply.take_all() {
             self.give_back_waiting(entry, ending);
         }
@@ -141,12 +141,12 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    fn give_back_waiting(&mut self, entry: TrackedEntry<E>, ending: &Ending) {
+    fn give_back_waiting(&mut self, entry: TrackedEntry<E>, ending: &DeliveryEnd) {
         self.ledger.no_longer_waits(&entry.state);
         self.give_back(entry, ending);
     }
 
-    fn give_back(&mut self, mut entry: TrackedEntry<E>, ending: &Ending) {
+    fn give_back(&mut self, mut entry: TrackedEntry<E>, ending: &DeliveryEnd) {
         if self.supply.is_superseded(&entry) {
             return self.ledger.superseded(entry);
         }

@@ -16,7 +16,7 @@ use super::calls::{AttemptTimeout, Call, CallTasks, EndedCall, Slot, Slots};
 use super::entry::Chunk;
 use super::health::{Health, OtherEntries, Ruling};
 use super::input::DynInput;
-use super::outcome::{Delivered, Ending, Ledger};
+use super::outcome::{Delivered, DeliveryEnd, Ledger};
 use super::preparation::{RepeatedPreparation, prepare};
 use super::retry::Bisection;
 use super::supply::Supply;
@@ -97,7 +97,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
     }
 
     /// Lets the target prepare. Returns why the delivery ends before its first call, if it does.
-    async fn prepare(&mut self) -> Option<Ending> {
+    async fn prepare(&mut self) -> Option<DeliveryEnd> {
         let prepared = prepare(
             &self.target,
             self.supply.input(),
@@ -120,7 +120,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
     }
 
     /// Delivers until every entry is settled, or until the delivery has to end early.
-    async fn run(&mut self) -> Option<Ending> {
+    async fn run(&mut self) -> Option<DeliveryEnd> {
         let options = self.options.clone();
         let mut cancelled = pin!(options.cancellation.cancelled());
         let mut deadline = pin!(OptionFuture::from(options.deadline.map(sleep_until)));
@@ -134,7 +134,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
             }
             match self.preparation.changed_limits(now) {
                 Ok(limits) => limits.into_iter().for_each(|limits| self.supply.set_limits(limits)),
-                Err(panic) => return Some(Ending::Stopped(panic)),
+                Err(panic) => return Some(DeliveryEnd::Stopped(panic)),
             }
             self.supply.update_hot_keys();
             self.supply.wake(now);
@@ -194,7 +194,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
                 Some(()) = next_event => {}
                 limits = self.preparation.prepared() => match limits {
                     Ok(limits) => self.supply.set_limits(limits),
-                    Err(panic) => return Some(Ending::Stopped(panic)),
+                    Err(panic) => return Some(DeliveryEnd::Stopped(panic)),
                 },
                 () = &mut look, if next_look.is_some() => if !was_held_up() {
                     let (in_flight, waiting) = self.ledger.underway();
@@ -222,14 +222,14 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
 
     /// When only entries are left that were refused alone, they are sent again. Returns why the delivery has to end if
     /// nothing was accepted before.
-    fn ask_disputed(&mut self, now: Instant) -> Option<Ending> {
+    fn ask_disputed(&mut self, now: Instant) -> Option<DeliveryEnd> {
         if !self.calls.is_empty() || !self.supply.has_only_disputed() {
             return None;
         }
         let fault = self.supply.disputed()?;
         let is_all = self.supply.input_has_ended();
         if self.ledger.processed() == 0 && self.health.stops(fault, is_all, now) {
-            return Some(Ending::Stopped(fault.clone()));
+            return Some(DeliveryEnd::Stopped(fault.clone()));
         }
         self.supply.ask_disputed_again(now);
         None
@@ -308,7 +308,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
 
     /// Settles a call that has ended, and up to [`SETTLED_TOGETHER`] more that have ended as well, before new calls leave.
     /// Returns why the delivery has to end, if it has to.
-    async fn settle_all_ended(&mut self, first: EndedCall<E>) -> Option<Ending> {
+    async fn settle_all_ended(&mut self, first: EndedCall<E>) -> Option<DeliveryEnd> {
         let mut ending = self.settle(first);
         for _ in 1..SETTLED_TOGETHER {
             if ending.is_some() {
@@ -322,7 +322,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
 
     /// Counts the result of a call and puts its leftovers into the backlog. Returns why the delivery has to end, if it has
     /// to.
-    fn settle(&mut self, settled: EndedCall<E>) -> Option<Ending> {
+    fn settle(&mut self, settled: EndedCall<E>) -> Option<DeliveryEnd> {
         let now = Instant::now();
         self.book(&settled);
         let others = match () {
@@ -333,7 +333,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         let findings = match self.health.answered(&settled, self.ledger.processed(), others, now) {
             Ruling::Continue(findings) => findings,
             Ruling::Stop(fault) => {
-                let ending = Ending::Stopped(fault);
+                let ending = DeliveryEnd::Stopped(fault);
                 self.hand_back(settled, &ending);
                 return Some(ending);
             }

@@ -199,7 +199,7 @@ impl<E> Delivered<E> {
 }
 
 /// Why a delivery ends before everything is delivered.
-pub(crate) enum Ending {
+pub(crate) enum DeliveryEnd {
     Cancelled,
     DeadlineReached,
     Stopped(Fault),
@@ -210,7 +210,7 @@ pub(crate) enum Ending {
     },
 }
 
-impl Ending {
+impl DeliveryEnd {
     /// The fault behind it, if there is one.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         match self {

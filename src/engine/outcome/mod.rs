@@ -28,7 +28,7 @@ use crate::options::DeliveryOptions;
 use crate::progress::Progress;
 use crate::report::{Cause, Causes, Report, ThrottledCalls, Undelivered};
 
-pub(crate) use delivered::{Delivered, Ending, delivery_span};
+pub(crate) use delivered::{Delivered, DeliveryEnd, delivery_span};
 
 /// Entries of the input that are handed back together when a delivery ends early.
 const HANDED_BACK_TOGETHER: usize = 1_000;
@@ -240,7 +240,7 @@ impl<E: Send + 'static> Ledger<E> {
         mut self,
         elapsed: Duration,
         finished: bool,
-        ending: Option<&Ending>,
+        ending: Option<&DeliveryEnd>,
         pace: Option<(PaceState, PaceReason)>,
     ) -> Delivered<E> {
         let mut undelivered = std::mem::take(&mut self.undelivered);
@@ -256,7 +256,7 @@ impl<E: Send + 'static> Ledger<E> {
             undelivered,
             taken: Causes::default(),
             ending: ending.map(|ending| ending.cause(None)),
-            stopped: ending.and_then(Ending::fault).cloned(),
+            stopped: ending.and_then(DeliveryEnd::fault).cloned(),
             pace,
         }
     }

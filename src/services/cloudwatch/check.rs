@@ -5,6 +5,7 @@
 use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StatisticSet};
 
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_characters, check_count, check_length, check_size};
 
 /// Dimensions of a metric.
 pub const MAX_DIMENSIONS: usize = 30;
@@ -38,13 +39,12 @@ type Checked = Result<(), InvalidEntry>;
 pub(super) fn check_namespace(namespace: &str) -> Checked {
     let part = "namespace";
     check_ascii(part, namespace)?;
-    if namespace.len() > MAX_NAME_LENGTH {
-        let rule = NAME_RULE;
-        return Err(InvalidEntry::Malformed { part, rule });
-    }
+    check_length(part, namespace, MAX_NAME_LENGTH, NAME_RULE)?;
     if namespace.starts_with(':') || namespace.starts_with(RESERVED) {
-        let rule = "without `AWS/` or a colon at its beginning";
-        return Err(InvalidEntry::Malformed { part, rule });
+        return Err(InvalidEntry::malformed(
+            part,
+            "without `AWS/` or a colon at its beginning",
+        ));
     }
     Ok(())
 }
@@ -56,27 +56,15 @@ pub(super) fn check_metric(metric: &MetricDatum) -> Checked {
     if name.trim().is_empty() {
         return Err(InvalidEntry::Missing { part });
     }
-    if name.chars().count() > MAX_NAME_LENGTH {
-        let rule = NAME_RULE;
-        return Err(InvalidEntry::Malformed { part, rule });
-    }
+    check_length(part, name, MAX_NAME_LENGTH, NAME_RULE)?;
     let dimensions = metric.dimensions();
-    if dimensions.len() > MAX_DIMENSIONS {
-        return Err(InvalidEntry::TooMany {
-            part: "dimensions",
-            limit: MAX_DIMENSIONS,
-            actual: dimensions.len(),
-        });
-    }
+    check_count("dimensions", MAX_DIMENSIONS, dimensions.len())?;
     dimensions.iter().try_for_each(check_dimension)?;
     if metric
         .storage_resolution()
         .is_some_and(|seconds| !RESOLUTIONS.contains(&seconds))
     {
-        return Err(InvalidEntry::Malformed {
-            part: "storage resolution",
-            rule: "1 or 60",
-        });
+        return Err(InvalidEntry::malformed("storage resolution", "1 or 60"));
     }
     check_values(metric)
 }
@@ -85,25 +73,14 @@ fn check_dimension(dimension: &Dimension) -> Checked {
     let part = "dimension name";
     let name = dimension.name().unwrap_or_default();
     check_ascii(part, name)?;
-    if name.len() > MAX_NAME_LENGTH {
-        let rule = NAME_RULE;
-        return Err(InvalidEntry::Malformed { part, rule });
-    }
+    check_length(part, name, MAX_NAME_LENGTH, NAME_RULE)?;
     if name.starts_with(':') {
-        let rule = "without a colon at its beginning";
-        return Err(InvalidEntry::Malformed { part, rule });
+        return Err(InvalidEntry::malformed(part, "without a colon at its beginning"));
     }
     let part = "dimension value";
     let value = dimension.value().unwrap_or_default();
     check_ascii(part, value)?;
-    if value.len() > MAX_DIMENSION_VALUE_BYTES {
-        return Err(InvalidEntry::TooLarge {
-            part,
-            limit: MAX_DIMENSION_VALUE_BYTES,
-            actual: value.len(),
-        });
-    }
-    Ok(())
+    check_size(part, MAX_DIMENSION_VALUE_BYTES, value.len()).map(drop)
 }
 
 /// A metric has one value, or several with their counts, or statistics. CloudWatch accepts values together with statistics, as recorded by the tests
@@ -114,25 +91,16 @@ fn check_values(metric: &MetricDatum) -> Checked {
     match (metric.value().is_some(), has_several) {
         (false, false) => return Err(InvalidEntry::Missing { part: "value" }),
         (true, true) => {
-            return Err(InvalidEntry::Malformed {
-                part: "metric",
-                rule: "with either a value, or values or statistics",
-            });
+            return Err(InvalidEntry::malformed(
+                "metric",
+                "with either a value, or values or statistics",
+            ));
         }
         (true, false) | (false, true) => {}
     }
-    if values.len() > MAX_VALUES {
-        return Err(InvalidEntry::TooMany {
-            part: "values",
-            limit: MAX_VALUES,
-            actual: values.len(),
-        });
-    }
+    check_count("values", MAX_VALUES, values.len())?;
     if !counts.is_empty() && counts.len() != values.len() {
-        return Err(InvalidEntry::Malformed {
-            part: "counts",
-            rule: "as many as the values",
-        });
+        return Err(InvalidEntry::malformed("counts", "as many as the values"));
     }
     metric.value().map_or(Ok(()), |value| check_number("value", value))?;
     values.iter().try_for_each(|value| check_number("value", *value))?;
@@ -153,10 +121,7 @@ fn check_statistics(statistics: &StatisticSet) -> Checked {
     })?;
     // Not in the API reference: CloudWatch refuses the call with it, and takes 1e-9.
     if statistics.sample_count().is_some_and(|count| count <= 0.0) {
-        return Err(InvalidEntry::Malformed {
-            part: "sample count",
-            rule: "above 0",
-        });
+        return Err(InvalidEntry::malformed("sample count", "above 0"));
     }
     Ok(())
 }
@@ -166,20 +131,14 @@ fn check_number(part: &'static str, number: f64) -> Checked {
     if (-LARGEST_VALUE..=LARGEST_VALUE).contains(&number) {
         return Ok(());
     }
-    let rule = VALUE_RULE;
-    Err(InvalidEntry::Malformed { part, rule })
+    Err(InvalidEntry::malformed(part, VALUE_RULE))
 }
 
 /// ASCII without control characters, and not only white space.
 fn check_ascii(part: &'static str, text: &str) -> Checked {
-    let is_foreign = |character: char| !character.is_ascii() || character.is_ascii_control();
-    if let Some((position, character)) = text.char_indices().find(|(_, character)| is_foreign(*character)) {
-        return Err(InvalidEntry::Character {
-            part,
-            code_point: character.into(),
-            position,
-        });
-    }
+    check_characters(part, text, |character| {
+        character.is_ascii() && !character.is_ascii_control()
+    })?;
     if text.trim().is_empty() {
         return Err(InvalidEntry::Missing { part });
     }

@@ -4,19 +4,15 @@ use aws_sdk_cloudwatch::types::{Dimension, StandardUnit, StatisticSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 use crate::contract::{Rejection, Verdict};
 
 fn client(recorder: &Recorder) -> Client {
-    let config = aws_sdk_cloudwatch::Config::builder()
-        .behavior_version(aws_sdk_cloudwatch::config::BehaviorVersion::latest())
-        .region(aws_sdk_cloudwatch::config::Region::new("eu-central-1"))
-        .credentials_provider(aws_sdk_cloudwatch::config::Credentials::new(
-            "key", "secret", None, None, "test",
-        ))
-        .disable_request_compression(true)
-        .http_client(recorder.clone());
-    Client::from_conf(config.build())
+    Client::from_conf(
+        recorded_config!(aws_sdk_cloudwatch, recorder.clone())
+            .disable_request_compression(true)
+            .build(),
+    )
 }
 
 fn recorder() -> Recorder {

@@ -1,20 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 use crate::contract::Rejection;
 
 const HOUR: i64 = 60 * 60 * 1_000;
 
 fn client(recorder: &Recorder) -> Client {
-    let config = aws_sdk_cloudwatchlogs::Config::builder()
-        .behavior_version(aws_sdk_cloudwatchlogs::config::BehaviorVersion::latest())
-        .region(aws_sdk_cloudwatchlogs::config::Region::new("eu-central-1"))
-        .credentials_provider(aws_sdk_cloudwatchlogs::config::Credentials::new(
-            "key", "secret", None, None, "test",
-        ))
-        .http_client(recorder.clone());
-    Client::from_conf(config.build())
+    Client::from_conf(recorded_config!(aws_sdk_cloudwatchlogs, recorder.clone()).build())
 }
 
 fn recorder(body: &'static str) -> Recorder {

@@ -35,13 +35,13 @@ pub(super) fn is_refusal<E>(error: &SdkError<E, HttpResponse>) -> bool {
 /// hold. The clones of an entry share it: a clone is the same write, and not another one.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    state: Mutex<State>,
-    /// What recognizes the entry even in other deliveries, if it is of a spool.
+    state: Mutex<AttemptsState>,
+    /// What recognizes the entry also in other deliveries, if it is of a spool.
     identity: Option<Identity>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AttemptsState {
     /// When an attempt left whose answer did not come.
     doubt: Option<Moment>,
     token: Option<String>,
@@ -89,9 +89,9 @@ impl std::fmt::Debug for FailedCondition {
 impl Attempts {
     /// Those of an entry that other deliveries may have sent before.
     pub(super) fn of(identity: &Identity) -> Self {
-        let state = State {
+        let state = AttemptsState {
             doubt: identity.doubt(),
-            ..State::default()
+            ..AttemptsState::default()
         };
         Self {
             state: Mutex::new(state),
@@ -155,8 +155,8 @@ impl Attempts {
         }
     }
 
-    /// The next delivery of the entry learns about the doubt.
-    fn note(&self, state: &State) {
+    /// The next delivery of the entry is told of the doubt.
+    fn note(&self, state: &AttemptsState) {
         if let Some(identity) = &self.identity {
             identity.set_doubt(state.doubt);
         }
@@ -172,7 +172,7 @@ impl Attempts {
         std::mem::take(&mut self.state().failed)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AttemptsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

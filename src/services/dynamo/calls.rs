@@ -1,25 +1,40 @@
 //! The calls of the service.
 
 use std::collections::HashMap;
-use std::pin::pin;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
-use aws_sdk_dynamodb::error::SdkError;
-use aws_sdk_dynamodb::operation::RequestId;
-use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemError, BatchGetItemOutput};
-use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
-use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
-use aws_sdk_dynamodb::operation::query::{QueryError, QueryOutput};
-use aws_sdk_dynamodb::operation::scan::{ScanError, ScanOutput};
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
+use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemOutput;
+use aws_sdk_dynamodb::operation::describe_table::DescribeTableOutput;
+use aws_sdk_dynamodb::operation::query::QueryOutput;
+use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, WriteRequest};
-use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tracing::field::{Empty, display};
 
 use super::page::{PageRead, PageRequest};
+use super::throttling;
+use crate::aws::classify;
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{send, single_attempt};
 use crate::aws::whole_body::WholeBody;
+use crate::contract::Answer;
+
+/// The span of a call, which has a place for the capacity that it consumes.
+macro_rules! dynamo_span {
+    ($operation:literal, $tables:expr $(, $($more:tt)*)?) => {
+        $crate::aws::request::request_span!(
+            "DynamoDB",
+            $operation,
+            db.system.name = "aws.dynamodb",
+            db.operation.name = $operation,
+            aws.dynamodb.table_names = $tables,
+            aws.dynamodb.consumed_capacity = tracing::field::Empty,
+            $($($more)*)?
+        )
+    };
+}
+pub(super) use dynamo_span;
 
 /// Sends what a scan and a query have in common, and records the consumed capacity. The builders of the SDK share no trait.
 macro_rules! page {
@@ -36,24 +51,21 @@ macro_rules! page {
             .set_expression_attribute_values((!$asked.values.is_empty()).then(|| $asked.values.clone()))
             .set_select($asked.select())
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let request = pin!(call.customize().config_override($calls.changes.clone()).send());
-        let result = in_span(request, &$span, RequestId::request_id).await;
-        if let Ok(output) = &result {
-            let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
-            $span.record("aws.dynamodb.consumed_capacity", units);
-        }
-        result
+        let output = send!(aws_sdk_dynamodb, call, $calls.changes, $span).map_err(throttling::of_call)?;
+        let units = output.consumed_capacity().and_then(ConsumedCapacity::capacity_units);
+        $span.record("aws.dynamodb.consumed_capacity", units);
+        Ok(output)
     }};
 }
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct DynamoCalls {
     pub(super) client: Client,
     pub(super) changes: Changes<Builder>,
 }
 
-impl Calls {
+impl DynamoCalls {
     pub(super) fn new(client: Client) -> Self {
         // The answer to a put that was accepted has no members.
         let changes = single_attempt!(aws_sdk_dynamodb, client, Some(WholeBody::Json));
@@ -65,16 +77,9 @@ impl Calls {
         &self,
         requests: HashMap<String, Vec<WriteRequest>>,
         metered: bool,
-    ) -> Result<BatchWriteItemOutput, SdkError<BatchWriteItemError, HttpResponse>> {
-        let span = request_span!(
-            "DynamoDB",
-            "BatchWriteItem",
-            db.system.name = "aws.dynamodb",
-            db.operation.name = "BatchWriteItem",
-            db.operation.batch.size = requests.values().map(Vec::len).sum::<usize>(),
-            aws.dynamodb.table_names = Empty,
-            aws.dynamodb.consumed_capacity = Empty,
-        );
+    ) -> Result<BatchWriteItemOutput, Answer> {
+        let size = requests.values().map(Vec::len).sum::<usize>();
+        let span = dynamo_span!("BatchWriteItem", Empty, db.operation.batch.size = size);
         if !span.is_disabled() {
             let mut tables: Vec<_> = requests.keys().map(|table| short_name(table)).collect();
             tables.sort_unstable();
@@ -85,57 +90,32 @@ impl Calls {
             .batch_write_item()
             .set_request_items(Some(requests))
             .set_return_consumed_capacity(metered.then_some(ReturnConsumedCapacity::Total));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        if let Ok(output) = &result {
-            span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
-        }
-        result
+        let output = send!(aws_sdk_dynamodb, call, self.changes, span).map_err(throttling::of_call)?;
+        span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
+        Ok(output)
     }
 
     /// Makes one call that reads from a table, and asks for the consumed capacity.
-    pub(super) async fn read(
-        &self,
-        table: &str,
-        keys: KeysAndAttributes,
-    ) -> Result<BatchGetItemOutput, SdkError<BatchGetItemError, HttpResponse>> {
-        let span = request_span!(
-            "DynamoDB",
-            "BatchGetItem",
-            db.system.name = "aws.dynamodb",
-            db.operation.name = "BatchGetItem",
-            db.operation.batch.size = keys.keys().len(),
-            aws.dynamodb.table_names = short_name(table),
-            aws.dynamodb.consumed_capacity = Empty,
-        );
+    pub(super) async fn read(&self, table: &str, keys: KeysAndAttributes) -> Result<BatchGetItemOutput, Answer> {
+        let (table_name, size) = (short_name(table), keys.keys().len());
+        let span = dynamo_span!("BatchGetItem", table_name, db.operation.batch.size = size);
         let call = self
             .client
             .batch_get_item()
             .request_items(table, keys)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
-        if let Ok(output) = &result {
-            span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
-        }
-        result
+        let output = send!(aws_sdk_dynamodb, call, self.changes, span).map_err(throttling::of_call)?;
+        span.record("aws.dynamodb.consumed_capacity", consumed(output.consumed_capacity()));
+        Ok(output)
     }
 
     /// Makes one call that reads a page of a table, and asks for the consumed capacity.
-    pub(super) async fn scan(
-        &self,
-        asked: &PageRequest,
-        read: &PageRead,
-    ) -> Result<ScanOutput, SdkError<ScanError, HttpResponse>> {
-        let span = request_span!(
-            "DynamoDB",
+    pub(super) async fn scan(&self, asked: &PageRequest, read: &PageRead) -> Result<ScanOutput, Answer> {
+        let span = dynamo_span!(
             "Scan",
-            db.system.name = "aws.dynamodb",
-            db.operation.name = "Scan",
-            aws.dynamodb.table_names = short_name(&asked.table),
+            short_name(&asked.table),
             aws.dynamodb.segment = read.segment,
             aws.dynamodb.total_segments = asked.segments,
-            aws.dynamodb.consumed_capacity = Empty,
         );
         let is_parallel = asked.segments > 1;
         let in_i32 = |number: u32| i32::try_from(number).ok().filter(|_| is_parallel);
@@ -153,33 +133,16 @@ impl Calls {
         asked: &PageRequest,
         key_condition: &str,
         read: &PageRead,
-    ) -> Result<QueryOutput, SdkError<QueryError, HttpResponse>> {
-        let span = request_span!(
-            "DynamoDB",
-            "Query",
-            db.system.name = "aws.dynamodb",
-            db.operation.name = "Query",
-            aws.dynamodb.table_names = short_name(&asked.table),
-            aws.dynamodb.consumed_capacity = Empty,
-        );
+    ) -> Result<QueryOutput, Answer> {
+        let span = dynamo_span!("Query", short_name(&asked.table));
         let call = self.client.query().key_condition_expression(key_condition);
         page!(self, call, asked, read, span)
     }
 
-    pub(super) async fn describe(
-        &self,
-        table: &str,
-    ) -> Result<DescribeTableOutput, SdkError<DescribeTableError, HttpResponse>> {
-        let span = request_span!(
-            "DynamoDB",
-            "DescribeTable",
-            db.system.name = "aws.dynamodb",
-            db.operation.name = "DescribeTable",
-            aws.dynamodb.table_names = short_name(table),
-        );
+    pub(super) async fn describe(&self, table: &str) -> Result<DescribeTableOutput, Answer> {
+        let span = dynamo_span!("DescribeTable", short_name(table));
         let call = self.client.describe_table().table_name(table);
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        in_span(request, &span, RequestId::request_id).await
+        send!(aws_sdk_dynamodb, call, self.changes, span).map_err(classify)
     }
 }
 
@@ -211,7 +174,7 @@ mod tests {
     use crate::aws::recording::Recorder;
     use crate::services::dynamo::testing::{client, put, text};
 
-    async fn write(calls: &Calls, id: &str) -> bool {
+    async fn write(calls: &DynamoCalls, id: &str) -> bool {
         let requests = HashMap::from([("orders".to_owned(), vec![put([("id", text(id))])])]);
         calls.write(requests, false).await.is_ok()
     }
@@ -222,7 +185,7 @@ mod tests {
             400,
             r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#,
         );
-        let calls = Calls::new(client(&recorder));
+        let calls = DynamoCalls::new(client(&recorder));
         for made in 1..=3 {
             assert!(!write(&calls, "a").await);
             assert_eq!(recorder.requests(), made);

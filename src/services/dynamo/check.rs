@@ -13,6 +13,7 @@ use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 use super::number::Number;
 use super::size::{CONTAINER, ELEMENT, value_size};
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_count, check_size};
 
 /// Levels of a value inside an item. The attribute's own value is the first level: 31 maps around a string are accepted, 32
 /// are refused, even if the innermost one is empty.
@@ -40,10 +41,7 @@ pub(super) fn check(request: &WriteRequest, item_bytes: usize) -> Result<(), Inv
         (None, None) => Err(InvalidEntry::Missing {
             part: "put or delete request",
         }),
-        (Some(_), Some(_)) => Err(InvalidEntry::Malformed {
-            part: "write request",
-            rule: "either a put or a delete",
-        }),
+        (Some(_), Some(_)) => Err(InvalidEntry::malformed("write request", "either a put or a delete")),
     }
 }
 
@@ -52,8 +50,7 @@ pub(super) fn item(item: &Attributes, limit: usize) -> Result<(), InvalidEntry> 
     if item.is_empty() {
         return Err(InvalidEntry::Missing { part: "item" });
     }
-    let size = attributes(item, 1)?;
-    at_most("item", limit, size)
+    check_size("item", limit, attributes(item, 1)?).map(drop)
 }
 
 /// Checks a primary key.
@@ -61,13 +58,7 @@ pub(super) fn key(key: &Attributes) -> Result<(), InvalidEntry> {
     if key.is_empty() {
         return Err(InvalidEntry::Missing { part: "key" });
     }
-    if key.len() > MAX_KEY_ATTRIBUTES {
-        return Err(InvalidEntry::TooMany {
-            part: "key attributes",
-            limit: MAX_KEY_ATTRIBUTES,
-            actual: key.len(),
-        });
-    }
+    check_count("key attributes", MAX_KEY_ATTRIBUTES, key.len())?;
     for (name, value) in key {
         key_value(value).map_err(|invalid| invalid.of_attribute(name))?;
     }
@@ -75,7 +66,7 @@ pub(super) fn key(key: &Attributes) -> Result<(), InvalidEntry> {
     if key.len() == MAX_KEY_ATTRIBUTES {
         // Only the table knows which of the two is the sort key. It is at least as large as the smaller one.
         let sizes = key.values().map(value_size);
-        at_most("sort key", MAX_SORT_KEY_BYTES, sizes.min().unwrap_or(0))?;
+        check_size("sort key", MAX_SORT_KEY_BYTES, sizes.min().unwrap_or(0))?;
     }
     Ok(())
 }
@@ -85,12 +76,9 @@ fn key_value(value: &AttributeValue) -> Result<(), InvalidEntry> {
     match value {
         AttributeValue::S(_) | AttributeValue::B(_) if value_size(value) == 0 => Err(InvalidEntry::Missing { part }),
         AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::N(_) => {
-            at_most(part, MAX_PARTITION_KEY_BYTES, value_size(value))
+            check_size(part, MAX_PARTITION_KEY_BYTES, value_size(value)).map(drop)
         }
-        _ => Err(InvalidEntry::Malformed {
-            part,
-            rule: "a string, a number or binary",
-        }),
+        _ => Err(InvalidEntry::malformed(part, "a string, a number or binary")),
     }
 }
 
@@ -107,7 +95,7 @@ pub(super) fn expressions(
             if expression.trim_ascii().is_empty() {
                 return Err(InvalidEntry::Missing { part });
             }
-            at_most(part, MAX_EXPRESSION_BYTES, expression.len())?;
+            check_size(part, MAX_EXPRESSION_BYTES, expression.len())?;
             bytes += expression.len();
         }
     }
@@ -118,15 +106,8 @@ pub(super) fn expressions(
         .map(|(placeholder, name)| placeholder.len() + name.len());
     let values = values.map_or(Ok(0), |values| attributes(values, 1))?;
     let placeholders = names.sum::<usize>() + values;
-    at_most("placeholders", MAX_PLACEHOLDER_BYTES, placeholders)?;
+    check_size("placeholders", MAX_PLACEHOLDER_BYTES, placeholders)?;
     Ok(bytes + placeholders)
-}
-
-fn at_most(part: &'static str, limit: usize, actual: usize) -> Result<(), InvalidEntry> {
-    if actual <= limit {
-        return Ok(());
-    }
-    Err(InvalidEntry::TooLarge { part, limit, actual })
 }
 
 /// Checks attributes, and returns the bytes that DynamoDB counts for them, in one pass.
@@ -135,7 +116,7 @@ fn attributes(attributes: &Attributes, level: usize) -> Result<usize, InvalidEnt
         if name.is_empty() {
             return Err(InvalidEntry::Missing { part: "attribute name" });
         }
-        at_most("attribute name", MAX_NAME_BYTES, name.len())?;
+        check_size("attribute name", MAX_NAME_BYTES, name.len())?;
         let of_value = value(attribute, level).map_err(|invalid| invalid.of_attribute(name))?;
         Ok(size + name.len() + of_value)
     })
@@ -144,21 +125,17 @@ fn attributes(attributes: &Attributes, level: usize) -> Result<usize, InvalidEnt
 fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
     let is_container = matches!(value, AttributeValue::L(_) | AttributeValue::M(_));
     if level + usize::from(is_container) > MAX_LEVELS {
-        return Err(InvalidEntry::TooMany {
-            part: "levels of nesting",
-            limit: MAX_LEVELS,
-            actual: level - 1 + levels(value),
-        });
+        check_count("levels of nesting", MAX_LEVELS, level - 1 + levels(value))?;
     }
     match value {
         // Empty strings and binaries are allowed, in sets too; only keys and whole sets must not be empty.
         AttributeValue::S(text) => return Ok(text.len()),
         AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(true) => {}
         AttributeValue::Null(false) => {
-            return Err(InvalidEntry::Malformed {
-                part: "null attribute",
-                rule: "`true`, the only value of its type",
-            });
+            return Err(InvalidEntry::malformed(
+                "null attribute",
+                "`true`, the only value of its type",
+            ));
         }
         AttributeValue::N(number) => return Number::parse(number).map(Number::size),
         AttributeValue::Ss(texts) => set("string set", texts.iter().map(|text| Ok(text.as_str())))?,
@@ -172,10 +149,10 @@ fn value(value: &AttributeValue, level: usize) -> Result<usize, InvalidEntry> {
         }
         AttributeValue::M(map) => return Ok(CONTAINER + ELEMENT * map.len() + attributes(map, level + 1)?),
         _ => {
-            return Err(InvalidEntry::Malformed {
-                part: "attribute value",
-                rule: "of a type that this version of the SDK can send",
-            });
+            return Err(InvalidEntry::malformed(
+                "attribute value",
+                "of a type that this version of the SDK can send",
+            ));
         }
     }
     Ok(value_size(value))
@@ -191,10 +168,7 @@ fn set<T: Eq + Hash>(
     let mut seen = HashSet::with_capacity(members.len());
     for (index, member) in members.enumerate() {
         if !seen.insert(member.map_err(|invalid| invalid.of_member(index))?) {
-            return Err(InvalidEntry::Malformed {
-                part,
-                rule: "free of duplicates",
-            });
+            return Err(InvalidEntry::malformed(part, "free of duplicates"));
         }
     }
     Ok(())

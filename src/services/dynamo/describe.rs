@@ -2,11 +2,10 @@
 
 use tracing::{debug, warn};
 
-use super::calls::Calls;
+use super::calls::DynamoCalls;
 use super::index_keys::IndexKeys;
 use super::key::KeySchema;
 use super::throughput;
-use crate::aws::classify;
 use crate::contract::{Advice, Fault, Lookup, LookupError};
 use crate::events::LOOKUP;
 
@@ -39,7 +38,7 @@ pub(super) fn lookup() -> Lookup<Description> {
 }
 
 /// Asks the service for the table's key, unless it is known.
-pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table: &str, destination: &str) {
+pub(super) async fn ask(description: &Lookup<Description>, calls: &DynamoCalls, table: &str, destination: &str) {
     let Err(fault) = description.ask(|| describe(calls, table)).await else {
         return;
     };
@@ -62,8 +61,8 @@ pub(super) async fn ask(description: &Lookup<Description>, calls: &Calls, table:
     );
 }
 
-async fn describe(calls: &Calls, table: &str) -> Result<Description, LookupError> {
-    let output = calls.describe(table).await.map_err(classify)?;
+async fn describe(calls: &DynamoCalls, table: &str) -> Result<Description, LookupError> {
+    let output = calls.describe(table).await?;
     let description = output.table().and_then(|table| {
         Some(Description {
             key: KeySchema::described(table)?,

@@ -81,11 +81,7 @@ pub(super) fn check_placeholders(
         .chain(values.into_iter().flat_map(HashMap::keys));
     match given.find(|given| !is_used(given)) {
         None => Ok(()),
-        Some(unused) => Err(InvalidEntry::Malformed {
-            part: "placeholder",
-            rule: "in an expression",
-        }
-        .of_attribute(unused)),
+        Some(unused) => Err(InvalidEntry::malformed("placeholder", "in an expression").of_attribute(unused)),
     }
 }
 

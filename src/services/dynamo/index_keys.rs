@@ -10,6 +10,7 @@ use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 use super::size::value_size;
 use crate::attribute_path::AttributePath;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_size;
 
 /// The key attributes of a table's indexes, global and local, with their types.
 ///
@@ -82,13 +83,10 @@ impl IndexKey {
             _ => (true, false),
         };
         if is_of_type && !is_empty {
-            let actual = value_size(value);
-            return if actual <= self.limit {
-                Ok(())
-            } else {
-                let (part, limit) = ("index key", self.limit);
-                Err(InvalidEntry::TooLarge { part, limit, actual }.of_attribute(&self.attribute))
-            };
+            let checked = check_size("index key", self.limit, value_size(value));
+            return checked
+                .map(drop)
+                .map_err(|invalid| invalid.of_attribute(&self.attribute));
         }
         Err(InvalidEntry::IndexKey {
             index: self.index.clone(),

@@ -16,27 +16,13 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::attempts::{FailedCondition, Reply, is_refusal};
-use super::calls::{Calls, consumed, short_name};
+use super::calls::{DynamoCalls, consumed, dynamo_span, short_name};
 use super::cancellation::of_transaction;
 use super::item_write::{ItemWrite, old_item};
 #[cfg(feature = "spool")]
 use super::sorted_body::SortedBody;
 use super::throttling::{self, Throttled};
-use crate::aws::request::{in_span, request_span};
-
-/// The span of a call with one table; the fields are those of its operation.
-macro_rules! item_span {
-    ($operation:literal, $table:expr) => {
-        request_span!(
-            "DynamoDB",
-            $operation,
-            db.system.name = "aws.dynamodb",
-            db.operation.name = $operation,
-            aws.dynamodb.table_names = short_name($table),
-            aws.dynamodb.consumed_capacity = Empty,
-        )
-    };
-}
+use crate::aws::request::{in_span, send};
 
 /// An error of a call whose condition may not hold.
 trait Conditional: Throttled {
@@ -59,9 +45,9 @@ macro_rules! conditional {
 conditional! { PutItemError UpdateItemError DeleteItemError }
 
 /// Makes a call whose builder has been given the item or the key, and the update: the rest is the same for all three.
-macro_rules! send {
+macro_rules! send_write {
     ($calls:expr, $operation:literal, $call:expr, $table:expr, $write:expr, $returns_old:expr, $metered:expr) => {{
-        let span = item_span!($operation, $table);
+        let span = dynamo_span!($operation, short_name($table));
         let call = $call
             .table_name($table)
             .set_condition_expression($write.condition.clone())
@@ -69,30 +55,29 @@ macro_rules! send {
             .set_expression_attribute_values($write.values())
             .set_return_values_on_condition_check_failure(old_item($returns_old))
             .set_return_consumed_capacity($metered.then_some(ReturnConsumedCapacity::Total));
-        let request = pin!(call.customize().config_override($calls.changes.clone()).send());
-        let result = in_span(request, &span, RequestId::request_id).await;
+        let result = send!(aws_sdk_dynamodb, call, $calls.changes, span);
         reply(result.map(|output| output.consumed_capacity), &span)
     }};
 }
 
-impl Calls {
-    /// Puts an item. With `returns_old`, the answer to a failed condition has the existing item.
+impl DynamoCalls {
+    /// Puts an item. With `returns_old`, the answer to a failed condition has the item that stands there.
     pub(super) async fn put_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
         let call = self.client.put_item().set_item(write.attributes().cloned());
-        send!(self, "PutItem", call, table, write, returns_old, metered)
+        send_write!(self, "PutItem", call, table, write, returns_old, metered)
     }
 
     /// Updates an item, or creates it.
     pub(super) async fn update_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
         let call = self.client.update_item().set_key(write.attributes().cloned());
         let call = call.set_update_expression(write.update.clone());
-        send!(self, "UpdateItem", call, table, write, returns_old, metered)
+        send_write!(self, "UpdateItem", call, table, write, returns_old, metered)
     }
 
     /// Deletes an item, if it is there.
     pub(super) async fn delete_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
         let call = self.client.delete_item().set_key(write.attributes().cloned());
-        send!(self, "DeleteItem", call, table, write, returns_old, metered)
+        send_write!(self, "DeleteItem", call, table, write, returns_old, metered)
     }
 
     /// Makes all of the actions or none. Requests with the same token are applied once.
@@ -100,14 +85,7 @@ impl Calls {
     /// It always asks for the consumed capacity: requests with one token must not differ. Those of a spool's entry are built again by each
     /// delivery.
     pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>, token: &str, is_spooled: bool) -> Reply {
-        let span = request_span!(
-            "DynamoDB",
-            "TransactWriteItems",
-            db.system.name = "aws.dynamodb",
-            db.operation.name = "TransactWriteItems",
-            db.operation.batch.size = actions.len(),
-            aws.dynamodb.consumed_capacity = Empty,
-        );
+        let span = dynamo_span!("TransactWriteItems", Empty, db.operation.batch.size = actions.len());
         let call = self
             .client
             .transact_write_items()

@@ -227,44 +227,24 @@ impl ItemWrite {
 
     /// The action of a transaction; `None` only if the SDK's builder refuses it, which it does not after the check of the entry.
     pub(super) fn action(&self, table: &str) -> Option<TransactWriteItem> {
-        let old_item = old_item(self.returns_old_item);
-        let (condition, names, values) = (self.condition.clone(), self.names(), self.values());
-        let action = TransactWriteItem::builder();
+        /// Builds an action that has been given the item or the key, and the update: the rest is the same for all three.
+        macro_rules! built {
+            ($action:expr) => {
+                $action
+                    .table_name(table)
+                    .set_condition_expression(self.condition.clone())
+                    .set_expression_attribute_names(self.names())
+                    .set_expression_attribute_values(self.values())
+                    .set_return_values_on_condition_check_failure(old_item(self.returns_old_item))
+                    .build()
+                    .ok()?
+            };
+        }
+        let (action, key) = (TransactWriteItem::builder(), self.attributes().cloned());
         let action = match (self.request.put_request(), &self.update) {
-            (Some(put), _) => action.put(
-                Put::builder()
-                    .table_name(table)
-                    .set_item(Some(put.item().clone()))
-                    .set_condition_expression(condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .set_return_values_on_condition_check_failure(old_item)
-                    .build()
-                    .ok()?,
-            ),
-            (None, Some(update)) => action.update(
-                Update::builder()
-                    .table_name(table)
-                    .set_key(self.attributes().cloned())
-                    .update_expression(update)
-                    .set_condition_expression(condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .set_return_values_on_condition_check_failure(old_item)
-                    .build()
-                    .ok()?,
-            ),
-            (None, None) => action.delete(
-                Delete::builder()
-                    .table_name(table)
-                    .set_key(self.attributes().cloned())
-                    .set_condition_expression(condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .set_return_values_on_condition_check_failure(old_item)
-                    .build()
-                    .ok()?,
-            ),
+            (Some(_), _) => action.put(built!(Put::builder().set_item(key))),
+            (None, Some(update)) => action.update(built!(Update::builder().set_key(key).update_expression(update))),
+            (None, None) => action.delete(built!(Delete::builder().set_key(key))),
         };
         Some(action.build())
     }

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{
 use super::number::Number;
 use crate::contract::{Lane, hash_of};
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_size;
 
 /// Bytes of a partition key. From the service quotas of DynamoDB.
 pub(super) const MAX_PARTITION_KEY_BYTES: usize = 2_048;
@@ -86,10 +87,10 @@ impl KeySchema {
         }
         let key_length = 1 + usize::from(self.sort.is_some());
         if request.delete_request().is_some() && attributes.len() > key_length {
-            return Err(InvalidEntry::Malformed {
-                part: "key",
-                rule: "made of the table's key attributes alone",
-            });
+            return Err(InvalidEntry::malformed(
+                "key",
+                "made of the table's key attributes alone",
+            ));
         }
         Ok(())
     }
@@ -147,8 +148,7 @@ impl KeyAttribute {
             // A number is never empty, nor too large for a key.
             AttributeValue::N(_) => (ScalarAttributeType::N, 1),
             _ => {
-                let rule = "a string, a number or binary";
-                return Err(InvalidEntry::Malformed { part, rule });
+                return Err(InvalidEntry::malformed(part, "a string, a number or binary"));
             }
         };
         if let Some(expected) = self.type_.as_ref().filter(|expected| **expected != type_) {
@@ -157,15 +157,12 @@ impl KeyAttribute {
                 ScalarAttributeType::N => "a number, by the table's schema",
                 _ => "binary, by the table's schema",
             };
-            return Err(InvalidEntry::Malformed { part, rule });
+            return Err(InvalidEntry::malformed(part, rule));
         }
         if actual == 0 {
             return Err(InvalidEntry::Missing { part });
         }
-        if actual > limit {
-            return Err(InvalidEntry::TooLarge { part, limit, actual });
-        }
-        Ok(())
+        check_size(part, limit, actual).map(drop)
     }
 }
 

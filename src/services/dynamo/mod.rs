@@ -92,11 +92,6 @@ impl KeyRead {
         &self.key
     }
 
-    /// The primary key, without a clone.
-    pub fn into_key(self) -> Attributes {
-        self.key
-    }
-
     /// Takes the item, if it was read. If the read was delivered and there is none, the table has no item with this key.
     pub fn take_item(&self) -> Option<Attributes> {
         self.item.lock().unwrap_or_else(PoisonError::into_inner).take()

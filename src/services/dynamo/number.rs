@@ -78,7 +78,7 @@ impl Number {
     }
 
     fn any(text: &str) -> Result<Self, InvalidEntry> {
-        let malformed = |rule| InvalidEntry::Malformed { part: "number", rule };
+        let malformed = |rule| InvalidEntry::malformed("number", rule);
         let not_a_number = || malformed("a decimal number");
         let (negative, unsigned) = signed(text.as_bytes());
         let mut number = Self { negative, ..Self::ZERO };

@@ -1,7 +1,6 @@
 //! The pages of one table or index, each of which is an entry: a call reads one page.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -10,18 +9,18 @@ use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, TableDescription};
 use tracing::debug;
 
-use super::calls::{Calls, short_name};
+use super::calls::{DynamoCalls, short_name};
 use super::page::{Page, PageRead, PageRequest};
-use super::{throttling, throughput};
-use crate::aws::classify;
+use super::throughput;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Lookup, LookupError, Rejection, Verdict, hash_of};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// A table whose pages are read.
 #[derive(Clone)]
 pub(crate) struct Pages {
-    calls: Calls,
+    calls: DynamoCalls,
     request: Arc<PageRequest>,
     description: Lookup<TableFigures>,
 }
@@ -38,14 +37,14 @@ struct TableFigures {
 impl Pages {
     pub(crate) fn new(client: Client, request: PageRequest) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: DynamoCalls::new(client),
             request: Arc::new(request),
             description: Lookup::by("DescribeTable"),
         }
     }
 
     async fn describe(&self) -> Result<TableFigures, LookupError> {
-        let output = self.calls.describe(&self.request.table).await.map_err(classify)?;
+        let output = self.calls.describe(&self.request.table).await?;
         let table = output.table();
         let index = self.request.index.as_deref();
         Ok(TableFigures {
@@ -57,6 +56,17 @@ impl Pages {
     /// Bytes of an item on average, as far as [`prepare`](BatchTarget::prepare) has found it out.
     pub(crate) fn item_bytes(&self) -> Option<f64> {
         self.description.get()?.item_bytes
+    }
+}
+
+impl Pages {
+    /// The operation that reads a page.
+    pub(crate) fn operation(&self) -> &'static str {
+        if self.request.key_condition.is_some() {
+            "Query"
+        } else {
+            "Scan"
+        }
     }
 }
 
@@ -125,11 +135,8 @@ impl Pages {
     async fn page(&self, read: &PageRead) -> Result<ScanOutput, Answer> {
         let request = &self.request;
         match &request.key_condition {
-            None => self.calls.scan(request, read).await.map_err(throttling::of_call),
-            Some(condition) => {
-                let output = self.calls.query(request, condition, read).await;
-                output.map(alike).map_err(throttling::of_call)
-            }
+            None => self.calls.scan(request, read).await,
+            Some(condition) => self.calls.query(request, condition, read).await.map(alike),
         }
     }
 }
@@ -183,15 +190,7 @@ fn page(output: ScanOutput) -> Page {
     }
 }
 
-/// Without the expressions, whose values are content.
-impl fmt::Debug for Pages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages")
-            .field("table", &short_name(&self.request.table))
-            .field("segments", &self.request.segments)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(Pages);
 
 #[cfg(test)]
 mod tests {

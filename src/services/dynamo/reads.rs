@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
@@ -10,15 +9,16 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use tracing::warn;
 
 use super::KeyRead;
-use super::calls::{Calls, consumed};
+use super::calls::{DynamoCalls, consumed};
 use super::calls::{short_name, table_name};
+use super::check;
 use super::key::KeyValue;
 use super::size::item_size;
 use super::table::{MAX_BODY_BYTES, MAX_ITEM_BYTES};
-use super::{check, throttling};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict, hash_of};
 use crate::events::ANSWER;
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// Keys in a call. From the API reference of `BatchGetItem`.
 pub const MAX_KEYS: usize = 100;
@@ -44,7 +44,7 @@ type Attributes = HashMap<String, AttributeValue>;
 /// read units again.
 #[derive(Clone)]
 pub struct DynamoReads {
-    calls: Calls,
+    calls: DynamoCalls,
     table: String,
     limits: Limits,
     consistent: bool,
@@ -61,7 +61,7 @@ impl DynamoReads {
     /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: DynamoCalls::new(client),
             table: table.into(),
             limits: Limits::new(MAX_KEYS, MAX_BODY_BYTES),
             consistent: false,
@@ -151,7 +151,7 @@ impl BatchTarget for DynamoReads {
                 let units = consumed(output.consumed_capacity());
                 (verdicts(reads, output), units)
             }
-            Err(error) => (throttling::of_call(error), None),
+            Err(answer) => (answer, None),
         }
     }
 }
@@ -253,14 +253,7 @@ fn unanswered(code: &'static str) -> Verdict {
     Verdict::Rejected(Rejection::Unanswered, Fault::new(code))
 }
 
-impl fmt::Debug for DynamoReads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoReads")
-            .field("table", &short_name(&self.table))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoReads);
 
 #[cfg(test)]
 mod tests;

@@ -2,20 +2,21 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::calls::{Calls, consumed};
+use super::calls::{DynamoCalls, consumed};
 use super::calls::{short_name, table_name};
 use super::describe::{Description, NO_TABLE};
 use super::key::KeySchema;
 use super::size::{item_size, request_memory, write_units};
-use super::{body, check, correlate, describe, throttling};
+use super::{body, check, correlate, describe};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Lookup};
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_size;
+use crate::services::debug::debug_by_name;
 
 /// Puts and deletes in a call. From the API reference of `BatchWriteItem`.
 pub const MAX_REQUESTS: usize = 25;
@@ -49,7 +50,7 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]
 pub struct DynamoTable {
-    pub(super) calls: Calls,
+    pub(super) calls: DynamoCalls,
     pub(super) table: String,
     pub(super) limits: Limits,
     description: Lookup<Description>,
@@ -65,10 +66,10 @@ impl DynamoTable {
     /// | bytes of a call's body | [`MAX_BODY_BYTES`], 16 MiB |
     /// | bytes of an item | [`MAX_ITEM_BYTES`], 409,600 |
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self::called_by(Calls::new(client), table)
+        Self::called_by(DynamoCalls::new(client), table)
     }
 
-    pub(super) fn called_by(calls: Calls, table: impl Into<String>) -> Self {
+    pub(super) fn called_by(calls: DynamoCalls, table: impl Into<String>) -> Self {
         Self {
             calls,
             table: table.into(),
@@ -112,15 +113,7 @@ impl DynamoTable {
             }
             checked?;
         }
-        let actual = body::taken(entry, limit, self.limits.entries);
-        if actual > limit {
-            return Err(InvalidEntry::TooLarge {
-                part: "request",
-                limit,
-                actual,
-            });
-        }
-        Ok(actual)
+        check_size("request", limit, body::taken(entry, limit, self.limits.entries))
     }
 
     /// Write units that an entry consumes. For a delete they depend on the item in the table.
@@ -136,7 +129,7 @@ impl DynamoTable {
                 correlate::verdicts(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => (self.failed(throttling::of_call(error)), None),
+            Err(answer) => (self.failed(answer), None),
         }
     }
 
@@ -234,15 +227,7 @@ impl BatchTarget for DynamoTable {
     }
 }
 
-impl fmt::Debug for DynamoTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoTable")
-            .field("table", &short_name(&self.table))
-            .field("key", &self.described().as_ref().map(|described| &described.key))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoTable);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
@@ -10,13 +9,14 @@ use futures::future::join_all;
 
 use super::TableWrite;
 use super::calls::short_name;
-use super::calls::{Calls, consumed};
+use super::calls::{DynamoCalls, consumed};
 use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
-use super::{body, correlate, throttling};
+use super::{body, correlate};
 use crate::aws::of_named_resources;
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// Several DynamoDB tables to write to. A call carries writes to any of them.
 ///
@@ -27,7 +27,7 @@ use crate::invalid::InvalidEntry;
 /// delivery for each table where they must not.
 #[derive(Clone)]
 pub struct DynamoTables {
-    calls: Calls,
+    calls: DynamoCalls,
     tables: Vec<DynamoTable>,
     limits: Limits,
 }
@@ -41,7 +41,7 @@ impl DynamoTables {
     where
         S: Into<String>,
     {
-        let calls = Calls::new(client);
+        let calls = DynamoCalls::new(client);
         let tables = tables
             .into_iter()
             .map(|table| DynamoTable::called_by(calls.clone(), table));
@@ -118,10 +118,9 @@ impl BatchTarget for DynamoTables {
     }
 
     fn check(&self, entry: &TableWrite) -> Result<usize, InvalidEntry> {
-        let table = self.table(&entry.table).ok_or(InvalidEntry::Malformed {
-            part: "table",
-            rule: "one of the tables of the delivery",
-        })?;
+        let table = self
+            .table(&entry.table)
+            .ok_or(InvalidEntry::malformed("table", "one of the tables of the delivery"))?;
         table.measure(&entry.request, self.request_bytes())
     }
 
@@ -198,8 +197,8 @@ impl DynamoTables {
                 correlate::verdicts_by_table(chunk, output.unprocessed_items()),
                 consumed(output.consumed_capacity()),
             ),
-            Err(error) => {
-                let answer = of_named_resources(throttling::of_call(error));
+            Err(answer) => {
+                let answer = of_named_resources(answer);
                 let was_sent = |table: &&DynamoTable| chunk.iter().any(|write| write.table == table.table);
                 let tables = self.tables.iter().filter(was_sent);
                 (tables.fold(answer, |answer, table| table.failed(answer)), None)
@@ -233,14 +232,7 @@ fn beside_unsent(answer: Answer, unsent: Vec<Option<Fault>>) -> Answer {
     Answer::Each(verdicts.collect())
 }
 
-impl fmt::Debug for DynamoTables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoTables")
-            .field("tables", &self.tables)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoTables);
 
 #[cfg(test)]
 mod tests {

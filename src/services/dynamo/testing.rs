@@ -2,24 +2,13 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedAsyncSleep};
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
-use aws_sdk_dynamodb::{Client, Config};
-use aws_smithy_async::rt::sleep::TokioSleep;
 
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 
 pub(super) fn client(recorder: &Recorder) -> Client {
-    Client::from_conf(config(recorder).build())
-}
-
-fn config(recorder: &Recorder) -> Builder {
-    Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new("eu-central-1"))
-        .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-        .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
-        .http_client(recorder.clone())
+    Client::from_conf(recorded_config!(aws_sdk_dynamodb, recorder.clone()).build())
 }
 
 pub(super) fn runtime() -> tokio::runtime::Runtime {

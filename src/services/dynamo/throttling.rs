@@ -54,10 +54,10 @@ pub(super) fn of_call<E: Throttled>(error: SdkError<E, HttpResponse>) -> Answer 
 }
 
 fn reason(reported: &types::ThrottlingReason) -> Option<ThrottlingReason> {
-    let reason = ThrottlingReason::new(reported.reason()?);
-    Some(match reported.resource().and_then(without_account) {
-        Some(resource) => reason.on(resource),
-        None => reason,
+    let resource = reported.resource().and_then(without_account);
+    Some(ThrottlingReason {
+        reason: reported.reason()?.to_owned(),
+        resource: resource.map(str::to_owned),
     })
 }
 

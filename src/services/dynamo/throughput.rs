@@ -1,44 +1,55 @@
 //! The throughput of a table, from its description.
 
-use aws_sdk_dynamodb::types::{
-    BillingMode, GlobalSecondaryIndexDescription, GlobalSecondaryIndexWarmThroughputDescription, OnDemandThroughput,
-    ProvisionedThroughputDescription, TableDescription, TableWarmThroughputDescription,
-};
+use aws_sdk_dynamodb::types::{BillingMode, GlobalSecondaryIndexDescription, TableDescription};
+
+/// The throughput of a table or an index: their types have the same methods.
+macro_rules! throughput {
+    ($described:expr, $provisioned:ident, $warm:ident, $most:ident) => {
+        DescribedThroughput {
+            provisioned: $described
+                .provisioned_throughput()
+                .and_then(|units| units.$provisioned()),
+            warm: $described.warm_throughput().and_then(|units| units.$warm()),
+            most: $described.on_demand_throughput().and_then(|units| units.$most()),
+        }
+    };
+}
+
+macro_rules! of_writes {
+    ($described:expr) => {
+        throughput!(
+            $described,
+            write_capacity_units,
+            write_units_per_second,
+            max_write_request_units
+        )
+    };
+}
+
+macro_rules! of_reads {
+    ($described:expr) => {
+        throughput!(
+            $described,
+            read_capacity_units,
+            read_units_per_second,
+            max_read_request_units
+        )
+    };
+}
 
 /// Write units per second: the lowest throughput of the table and of its indexes, because a write goes to all of them.
 pub(super) fn described(table: &TableDescription) -> Option<f64> {
     let is_on_demand = is_on_demand(table);
-    let of_table = DescribedThroughput {
-        provisioned: table
-            .provisioned_throughput()
-            .and_then(ProvisionedThroughputDescription::write_capacity_units),
-        warm: table
-            .warm_throughput()
-            .and_then(TableWarmThroughputDescription::write_units_per_second),
-        most: table
-            .on_demand_throughput()
-            .and_then(OnDemandThroughput::max_write_request_units),
-    };
-    let of_index = |index: &GlobalSecondaryIndexDescription| DescribedThroughput {
-        provisioned: index
-            .provisioned_throughput()
-            .and_then(ProvisionedThroughputDescription::write_capacity_units),
-        warm: index
-            .warm_throughput()
-            .and_then(GlobalSecondaryIndexWarmThroughputDescription::write_units_per_second),
-        most: index
-            .on_demand_throughput()
-            .and_then(OnDemandThroughput::max_write_request_units),
-    };
-    std::iter::once(of_table)
-        .chain(table.global_secondary_indexes().iter().map(of_index))
+    let of_indexes = table.global_secondary_indexes().iter().map(|index| of_writes!(index));
+    std::iter::once(of_writes!(table))
+        .chain(of_indexes)
         .filter_map(|described| described.units(is_on_demand))
         .reduce(f64::min)
 }
 
 /// Read units per second of the table alone, or of this index of it. A local index reads with the capacity of its table.
 pub(super) fn of_reads(table: &TableDescription, index: Option<&str>) -> Option<f64> {
-    let described = global(table, index).map_or_else(|| reads_of_table(table), reads_of_index);
+    let described = global(table, index).map_or_else(|| of_reads!(table), |index| of_reads!(index));
     described.units(is_on_demand(table))
 }
 
@@ -52,34 +63,6 @@ pub(super) fn global<'a>(
         .global_secondary_indexes()
         .iter()
         .find(|index| index.index_name() == Some(name))
-}
-
-fn reads_of_index(index: &GlobalSecondaryIndexDescription) -> DescribedThroughput {
-    DescribedThroughput {
-        provisioned: index
-            .provisioned_throughput()
-            .and_then(ProvisionedThroughputDescription::read_capacity_units),
-        warm: index
-            .warm_throughput()
-            .and_then(GlobalSecondaryIndexWarmThroughputDescription::read_units_per_second),
-        most: index
-            .on_demand_throughput()
-            .and_then(OnDemandThroughput::max_read_request_units),
-    }
-}
-
-fn reads_of_table(table: &TableDescription) -> DescribedThroughput {
-    DescribedThroughput {
-        provisioned: table
-            .provisioned_throughput()
-            .and_then(ProvisionedThroughputDescription::read_capacity_units),
-        warm: table
-            .warm_throughput()
-            .and_then(TableWarmThroughputDescription::read_units_per_second),
-        most: table
-            .on_demand_throughput()
-            .and_then(OnDemandThroughput::max_read_request_units),
-    }
 }
 
 fn is_on_demand(table: &TableDescription) -> bool {
@@ -112,7 +95,9 @@ fn set(units: Option<i64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use aws_sdk_dynamodb::types::BillingModeSummary;
+    use aws_sdk_dynamodb::types::{
+        BillingModeSummary, OnDemandThroughput, ProvisionedThroughputDescription, TableWarmThroughputDescription,
+    };
 
     use super::*;
 

@@ -12,6 +12,7 @@ use super::check::{self, expressions};
 use super::size::{item_size, write_units};
 use super::table::MAX_ITEM_BYTES;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_count, check_size};
 
 /// Actions of a transaction. From the API reference of `TransactWriteItems`.
 pub const MAX_ACTIONS: usize = 100;
@@ -62,27 +63,13 @@ impl Transaction {
                 part: "list of actions",
             });
         }
-        if self.actions.len() > MAX_ACTIONS {
-            return Err(InvalidEntry::TooMany {
-                part: "actions",
-                limit: MAX_ACTIONS,
-                actual: self.actions.len(),
-            });
-        }
+        check_count("actions", MAX_ACTIONS, self.actions.len())?;
         let of_action = |(place, action)| {
             let checked = check_action(action);
             checked.map_err(|invalid: InvalidEntry| invalid.of_member(place).of_attribute("actions"))
         };
         let bytes = self.actions.iter().enumerate().map(of_action);
-        let actual = bytes.sum::<Result<usize, InvalidEntry>>()?;
-        if actual > MAX_TRANSACTION_BYTES {
-            return Err(InvalidEntry::TooLarge {
-                part: "transaction",
-                limit: MAX_TRANSACTION_BYTES,
-                actual,
-            });
-        }
-        Ok(actual)
+        check_size("transaction", MAX_TRANSACTION_BYTES, bytes.sum::<Result<_, _>>()?)
     }
 
     /// Write units that it consumes. For updates and deletions they depend on the items in the tables.
@@ -101,43 +88,39 @@ impl Transaction {
 
 /// Checks one action, and returns its bytes.
 fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
+    /// The placeholders of an action: the types have the same methods.
+    macro_rules! placeholders {
+        ($action:expr) => {
+            (
+                $action.expression_attribute_names(),
+                $action.expression_attribute_values(),
+            )
+        };
+    }
     match (action.put(), action.update(), action.delete(), action.condition_check()) {
         (Some(put), None, None, None) => {
             check::item(put.item(), MAX_ITEM_BYTES)?;
-            let condition = put.condition_expression();
-            let (names, values) = (put.expression_attribute_names(), put.expression_attribute_values());
-            Ok(item_size(put.item()) + of_condition(condition, names, values)?)
+            Ok(item_size(put.item()) + of_condition(put.condition_expression(), placeholders!(put))?)
         }
         (None, Some(update), None, None) => {
             check::key(update.key())?;
-            let (expression, condition) = (Some(update.update_expression()), update.condition_expression());
-            let (names, values) = (
-                update.expression_attribute_names(),
-                update.expression_attribute_values(),
-            );
+            let (names, values) = placeholders!(update);
             not_empty(names, values)?;
+            let (expression, condition) = (Some(update.update_expression()), update.condition_expression());
             Ok(item_size(update.key()) + expressions(expression, condition, names, values)?)
         }
         (None, None, Some(delete), None) => {
             check::key(delete.key())?;
-            let condition = delete.condition_expression();
-            let (names, values) = (
-                delete.expression_attribute_names(),
-                delete.expression_attribute_values(),
-            );
-            Ok(item_size(delete.key()) + of_condition(condition, names, values)?)
+            Ok(item_size(delete.key()) + of_condition(delete.condition_expression(), placeholders!(delete))?)
         }
         (None, None, None, Some(check)) => {
             check::key(check.key())?;
-            let condition = Some(check.condition_expression());
-            let (names, values) = (check.expression_attribute_names(), check.expression_attribute_values());
-            not_empty(names, values)?;
-            Ok(item_size(check.key()) + expressions(None, condition, names, values)?)
+            Ok(item_size(check.key()) + of_condition(Some(check.condition_expression()), placeholders!(check))?)
         }
-        _ => Err(InvalidEntry::Malformed {
-            part: "action",
-            rule: "one put, update, deletion or check of a condition",
-        }),
+        _ => {
+            let rule = "one put, update, deletion or check of a condition";
+            Err(InvalidEntry::malformed("action", rule))
+        }
     }
 }
 
@@ -145,8 +128,7 @@ fn check_action(action: &TransactWriteItem) -> Result<usize, InvalidEntry> {
 /// which other calls may not.
 fn of_condition(
     condition: Option<&str>,
-    names: Option<&HashMap<String, String>>,
-    values: Option<&Attributes>,
+    (names, values): (Option<&HashMap<String, String>>, Option<&Attributes>),
 ) -> Result<usize, InvalidEntry> {
     not_empty(names, values)?;
     condition.map_or(Ok(0), |condition| expressions(None, Some(condition), names, values))

@@ -1,18 +1,18 @@
 //! Transactions over any tables, and the call that makes one.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 
 use super::attempts::{Attempts, Reply};
-use super::calls::Calls;
+use super::calls::DynamoCalls;
 use super::transaction::{MAX_TRANSACTION_BYTES, Transaction};
 use crate::aws::of_named_resources;
 use crate::contract::{Answer, BatchTarget, Fault, Identity, Lane, Limits, Verdict};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// Transactions of DynamoDB, each of which is one call of `TransactWriteItems`.
 ///
@@ -35,14 +35,14 @@ use crate::invalid::InvalidEntry;
 /// Retries, credentials and timeouts are as with [`DynamoTable`](super::DynamoTable).
 #[derive(Clone)]
 pub struct DynamoTransactions {
-    calls: Calls,
+    calls: DynamoCalls,
 }
 
 impl DynamoTransactions {
     /// Transactions over the tables of this client's account and region.
     pub fn new(client: Client) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: DynamoCalls::new(client),
         }
     }
 }
@@ -99,7 +99,7 @@ impl BatchTarget for DynamoTransactions {
 /// A condition that fails after a lost answer has failed: if the lost attempt had been applied, its token would be recognized, and the
 /// answer would be that of the attempt.
 pub(super) async fn transact(
-    calls: &Calls,
+    calls: &DynamoCalls,
     attempts: &Attempts,
     actions: Vec<TransactWriteItem>,
 ) -> (Answer, Option<f64>) {
@@ -128,11 +128,7 @@ fn token_expired() -> Answer {
     Answer::Each(vec![Verdict::Refused(fault)])
 }
 
-impl fmt::Debug for DynamoTransactions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoTransactions").finish_non_exhaustive()
-    }
-}
+debug_by_name!(DynamoTransactions);
 
 #[cfg(test)]
 mod tests {

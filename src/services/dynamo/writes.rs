@@ -130,10 +130,7 @@ impl BatchTarget for DynamoWrites {
 
     fn check(&self, write: &ItemWrite) -> Result<usize, InvalidEntry> {
         if write.table.as_ref().is_some_and(|table| *table != self.0.table) {
-            return Err(InvalidEntry::Malformed {
-                part: "table",
-                rule: "the table of the delivery",
-            });
+            return Err(InvalidEntry::malformed("table", "the table of the delivery"));
         }
         let request = self.0.measure(&write.request, self.0.limits.bytes)?;
         let (update, condition) = (write.update.as_deref(), write.condition.as_deref());

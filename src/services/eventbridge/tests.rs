@@ -2,17 +2,10 @@ use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::builders::PutEventsRequestEntryBuilder;
 
 use super::*;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 
 fn client(recorder: &Recorder) -> Client {
-    let config = aws_sdk_eventbridge::Config::builder()
-        .behavior_version(aws_sdk_eventbridge::config::BehaviorVersion::latest())
-        .region(aws_sdk_eventbridge::config::Region::new("eu-central-1"))
-        .credentials_provider(aws_sdk_eventbridge::config::Credentials::new(
-            "key", "secret", None, None, "test",
-        ))
-        .http_client(recorder.clone());
-    Client::from_conf(config.build())
+    Client::from_conf(recorded_config!(aws_sdk_eventbridge, recorder.clone()).build())
 }
 
 fn event() -> PutEventsRequestEntryBuilder {

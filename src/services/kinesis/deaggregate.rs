@@ -1,7 +1,7 @@
 //! The user records of a Kinesis record, as readers take them apart.
 
-use std::fmt;
-
+use aws_sdk_kinesis::primitives::Blob;
+use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use md5::{Digest, Md5};
 
 use super::aggregate::{BYTES, DATA, DIGEST, HASH_KEY_INDEX, HASH_KEYS, KEY_INDEX, KEYS, MAGIC, NUMBER, RECORDS};
@@ -10,29 +10,11 @@ use super::aggregate::{BYTES, DATA, DIGEST, HASH_KEY_INDEX, HASH_KEYS, KEY_INDEX
 const EIGHT_BYTES: u64 = 1;
 const FOUR_BYTES: u64 = 5;
 
-/// A record that was put into a stream together with others, as [`deaggregate`] returns it.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UserRecord {
-    /// Its own partition key.
-    pub partition_key: String,
-    /// Its own explicit hash key, if it was put with one.
-    pub explicit_hash_key: Option<String>,
-    /// The data.
-    pub data: Vec<u8>,
-}
-
-impl fmt::Debug for UserRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UserRecord")
-            .field("bytes", &self.data.len())
-            .finish_non_exhaustive()
-    }
-}
-
 /// The user records in the data of a Kinesis record that was [aggregated](super::KinesisStream::aggregated), by this crate or by
 /// the Kinesis Producer Library, in the order in which they were put. `None` if the data is not an aggregate, or a damaged one:
 /// then it is the data of a record by itself, as the Kinesis Client Library has it.
+///
+/// Each is as it was put: with its own partition key, and its explicit hash key if it had one.
 ///
 /// ```
 /// # use aws_batch_delivery::targets::kinesis::deaggregate;
@@ -44,7 +26,7 @@ impl fmt::Debug for UserRecord {
 /// # }
 /// assert_eq!(deaggregate(b"by itself"), None);
 /// ```
-pub fn deaggregate(data: &[u8]) -> Option<Vec<UserRecord>> {
+pub fn deaggregate(data: &[u8]) -> Option<Vec<PutRecordsRequestEntry>> {
     let (message, digest) = data.strip_prefix(&MAGIC)?.split_last_chunk::<DIGEST>()?;
     if message.is_empty() || Md5::digest(message)[..] != digest[..] {
         return None;
@@ -59,29 +41,20 @@ pub fn deaggregate(data: &[u8]) -> Option<Vec<UserRecord>> {
         }
     }
     let user_record = |record| {
-        let mut user_record = UserRecord {
-            partition_key: String::new(),
-            explicit_hash_key: None,
-            data: Vec::new(),
-        };
-        let (mut has_key, mut has_data) = (false, false);
+        let mut user_record = PutRecordsRequestEntry::builder();
         for field in Fields(record) {
-            match field? {
-                (KEY_INDEX, Value::Number(place)) => {
-                    at(&keys, place)?.clone_into(&mut user_record.partition_key);
-                    has_key = true;
-                }
-                (HASH_KEY_INDEX, Value::Number(place)) => {
-                    user_record.explicit_hash_key = Some(at(&hash_keys, place)?.to_owned());
-                }
-                (DATA, Value::Bytes(data)) => {
-                    data.clone_into(&mut user_record.data);
-                    has_data = true;
-                }
-                _ => {}
-            }
+            user_record = match field? {
+                (KEY_INDEX, Value::Number(place)) => user_record.partition_key(at(&keys, place)?),
+                (HASH_KEY_INDEX, Value::Number(place)) => user_record.explicit_hash_key(at(&hash_keys, place)?),
+                (DATA, Value::Bytes(data)) => user_record.data(Blob::new(data)),
+                _ => user_record,
+            };
         }
-        (has_key && has_data).then_some(user_record)
+        // It has no key or no data.
+        user_record
+            .build()
+            .ok()
+            .filter(|record| record.partition_key().is_some())
     };
     records.into_iter().map(user_record).collect()
 }

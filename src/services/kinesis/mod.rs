@@ -13,5 +13,5 @@ mod record;
 mod shards;
 mod stream;
 
-pub use deaggregate::{UserRecord, deaggregate};
+pub use deaggregate::deaggregate;
 pub use stream::{KinesisStream, MAX_BATCH_BYTES, MAX_RECORD_BYTES, MAX_RECORDS};

@@ -4,6 +4,7 @@ use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use md5::{Digest, Md5};
 
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_length, check_size};
 
 /// Characters of a partition key. From the API reference of `PutRecords`.
 const MAX_KEY_LENGTH: usize = 256;
@@ -14,28 +15,13 @@ pub(super) fn check(record: &PutRecordsRequestEntry, limit: usize) -> Result<usi
     if key.is_some_and(str::is_empty) {
         return Err(InvalidEntry::Missing { part: "partition key" });
     }
-    if key.is_some_and(|key| key.chars().count() > MAX_KEY_LENGTH) {
-        return Err(InvalidEntry::Malformed {
-            part: "partition key",
-            rule: "of at most 256 characters",
-        });
-    }
+    let key = key.unwrap_or_default();
+    check_length("partition key", key, MAX_KEY_LENGTH, "of at most 256 characters")?;
     if record.explicit_hash_key().is_some_and(|key| !is_hash_key(key)) {
-        return Err(InvalidEntry::Malformed {
-            part: "explicit hash key",
-            rule: "a decimal number from 0 to 2^128 - 1 without leading zeros",
-        });
+        let rule = "a decimal number from 0 to 2^128 - 1 without leading zeros";
+        return Err(InvalidEntry::malformed("explicit hash key", rule));
     }
-    within(size(record), limit)
-}
-
-/// The bytes of a record, if there are not too many.
-pub(super) fn within(actual: usize, limit: usize) -> Result<usize, InvalidEntry> {
-    if actual > limit {
-        let part = "record";
-        return Err(InvalidEntry::TooLarge { part, limit, actual });
-    }
-    Ok(actual)
+    check_size("record", limit, size(record))
 }
 
 /// Bytes of a record as Kinesis counts them: its data and its partition key.

@@ -1,32 +1,30 @@
-//! A stream to put records into.
+//! A stream to put records into. `lookups` is what it asks the service first, `aggregation` its calls with many user records.
+
+mod aggregation;
+mod lookups;
 
 use std::borrow::Cow;
-use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::Builder;
-use aws_sdk_kinesis::operation::RequestId;
-use aws_sdk_kinesis::types::{
-    PutRecordsRequestEntry, PutRecordsResultEntry, RecordDistributionStrategy, StreamDescriptionSummary,
-};
+use aws_sdk_kinesis::types::{PutRecordsRequestEntry, PutRecordsResultEntry};
 use tracing::debug;
 
 use super::aggregate::len_alone;
-use super::packing::{AGGREGATE_BYTES, Landing, PackedCall, of_user_records, seems_aggregated};
-use super::record::{check, hash_key, size, within};
-use super::shards::{ShardMap, Shards};
+use super::packing::seems_aggregated;
+use super::record::{check, hash_key, size};
+use super::shards::ShardMap;
 use crate::aws::classify;
 use crate::aws::correlate::{by_place, entry_verdict};
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
-use crate::contract::{
-    Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Lookup, LookupError, Verdict, hash_of,
-};
+use crate::aws::request::{request_span, send, single_attempt};
+use crate::contract::{Acknowledgement, Answer, BatchTarget, Fault, Lane, Limits, Lookup, Verdict, hash_of};
 use crate::events::LOOKUP;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_size;
+use crate::services::debug::debug_by_name;
 
 /// Records in a call. From the API reference of `PutRecords`.
 pub const MAX_RECORDS: usize = 500;
@@ -38,16 +36,8 @@ pub const MAX_BATCH_BYTES: usize = 10 * 1024 * 1024;
 /// limit, by default 1 MiB, and then refuses a call with a larger record; it reports that limit.
 pub const MAX_RECORD_BYTES: usize = 10 * 1024 * 1024;
 
-/// User records in a call, if they are aggregated.
-const MAX_USER_RECORDS: usize = 10_000;
-
-/// Bytes of an aggregate, its partition key included: 1 MiB, which every stream takes unless it is set lower.
-const MAX_AGGREGATE_BYTES: usize = 1024 * 1024;
-
-const KIB: usize = 1_024;
-
 /// Bytes of a unit of the pace.
-const UNIT: usize = KIB;
+const UNIT: usize = 1_024;
 
 /// Bytes of a unit of the pace, if records are aggregated: then small ones count by their bytes as well.
 const AGGREGATED_UNIT: usize = 64;
@@ -201,77 +191,6 @@ impl KinesisStream {
         self.summary.get().is_some_and(|summary| summary.spreads) || self.ignores_keys.load(Relaxed)
     }
 
-    /// The bytes of the largest aggregate.
-    fn aggregate_bytes(&self) -> usize {
-        let largest = self.limits.largest_entry();
-        largest.min(MAX_AGGREGATE_BYTES)
-    }
-
-    /// How many user records a call may have, so that they need no more Kinesis records than it may have.
-    ///
-    /// Two aggregates of a shard in a row have more than [`AGGREGATE_BYTES`] together. So there are at most twice as many as bytes
-    /// of the call need, and one for each shard.
-    fn user_records(&self) -> usize {
-        let most = self.limits.entries;
-        let shards = self.shards.get().map_or(usize::MAX, |shards| shards.len());
-        let by_size = 2 * self.aggregate_bytes().div_ceil(AGGREGATE_BYTES);
-        if (1..=most.saturating_sub(by_size)).contains(&shards) {
-            MAX_USER_RECORDS.max(most)
-        } else {
-            most
-        }
-    }
-
-    async fn describe(&self) -> Result<Summary, LookupError> {
-        let (name, arn) = self.name_or_arn();
-        let call = self
-            .client
-            .describe_stream_summary()
-            .set_stream_name(name)
-            .set_stream_arn(arn);
-        let output = call
-            .customize()
-            .config_override(self.changes.clone())
-            .send()
-            .await
-            .map_err(classify)?;
-        let summary = output.stream_description_summary();
-        let strategy = summary.and_then(StreamDescriptionSummary::record_distribution_strategy);
-        let most = summary.and_then(StreamDescriptionSummary::max_record_size_in_kib);
-        Ok(Summary {
-            spreads: strategy == Some(&RecordDistributionStrategy::Auto),
-            record_bytes: most
-                .and_then(|kib| usize::try_from(kib).ok())
-                .filter(|kib| *kib > 0)
-                .map(|kib| kib * KIB),
-        })
-    }
-
-    async fn list_shards(&self) -> Result<Shards, LookupError> {
-        let mut shards = Vec::new();
-        let mut next = None;
-        loop {
-            // A call with a token must not name the stream.
-            let (name, arn) = if next.is_none() {
-                self.name_or_arn()
-            } else {
-                (None, None)
-            };
-            let call = self.client.list_shards().set_stream_name(name).set_stream_arn(arn);
-            let call = call.set_next_token(next).customize();
-            let output = call
-                .config_override(self.changes.clone())
-                .send()
-                .await
-                .map_err(classify)?;
-            shards.extend(output.shards.unwrap_or_default());
-            next = output.next_token;
-            if next.is_none() {
-                return Ok(Shards::listed(&shards));
-            }
-        }
-    }
-
     /// Makes one call with these Kinesis records. An error is the answer for all of them.
     async fn put(&self, records: Vec<PutRecordsRequestEntry>) -> Result<Vec<PutRecordsResultEntry>, Answer> {
         let span = request_span!(
@@ -286,9 +205,8 @@ impl KinesisStream {
         );
         let (name, arn) = self.name_or_arn();
         let call = self.client.put_records().set_stream_name(name).set_stream_arn(arn);
-        let call = call.set_records(Some(records)).customize();
-        let request = pin!(call.config_override(self.changes.clone()).send());
-        match in_span(request, &span, RequestId::request_id).await {
+        let call = call.set_records(Some(records));
+        match send!(aws_sdk_kinesis, call, self.changes, span) {
             Ok(output) => {
                 let ids = output.records.iter().filter_map(PutRecordsResultEntry::shard_id);
                 self.shards.have_accepted(ids.filter(|id| !id.is_empty()));
@@ -302,47 +220,6 @@ impl KinesisStream {
                 Err(answer)
             }
         }
-    }
-
-    /// Makes one call in which user records share Kinesis records. Each has the verdict on its Kinesis record.
-    async fn send_aggregated(&self, records: &[PutRecordsRequestEntry]) -> Answer {
-        let shards = self.shards.get();
-        let packed = PackedCall::of(records, shards.as_deref(), self.is_ordered);
-        let sent = packed.records.len();
-        if sent > self.limits.entries {
-            // The stream has been resharded, and has more shards than before. A smaller call needs fewer.
-            let fault = Fault::new("more Kinesis records than a call may have");
-            return Answer::Whole(Verdict::Refused(fault.for_the_size_of_the_call()));
-        }
-        let mut results = match self.put(packed.records).await {
-            Ok(results) => results,
-            Err(answer) => return answer,
-        };
-        let shard_ids: Vec<_> = results.iter_mut().map(|result| result.shard_id.take()).collect();
-        let verdicts = match by_place("Kinesis", sent, results.into_iter().map(verdict)) {
-            Answer::Each(verdicts) => verdicts,
-            answer => return answer,
-        };
-        let mut landed = Vec::with_capacity(sent);
-        for ((parts, verdict), id) in packed.parts.iter().zip(&verdicts).zip(shard_ids) {
-            let id = id.filter(|id| !id.is_empty() && parts.depend_on_shard() && verdict.is_accepted());
-            landed.push(match id {
-                Some(id) => self.landed_in(&id, parts.sent_by()).await,
-                None => Landing::InItsShard,
-            });
-        }
-        Answer::Each(of_user_records(records.len(), &packed.parts, &verdicts, &landed))
-    }
-
-    /// Where a Kinesis record with this hash key is that the shard with this id has accepted.
-    async fn landed_in(&self, id: &str, hash_key: Option<u128>) -> Landing {
-        let Some(hash_keys) = self.shards.hash_keys(id, || self.list_shards()).await else {
-            return Landing::Elsewhere;
-        };
-        if hash_key.is_some_and(|hash_key| !hash_keys.contains(&hash_key)) {
-            self.ignores_keys.store(true, Relaxed);
-        }
-        Landing::In(hash_keys)
     }
 }
 
@@ -398,7 +275,7 @@ impl BatchTarget for KinesisStream {
         }
         let alone = len_alone(record);
         if seems_aggregated(record) {
-            within(alone, of_record)?;
+            check_size("record", of_record, alone)?;
         }
         Ok(alone.min(self.aggregate_bytes()))
     }
@@ -459,18 +336,14 @@ impl BatchTarget for KinesisStream {
 
 fn verdict(answer: PutRecordsResultEntry) -> Verdict {
     let accepted = answer.sequence_number.filter(|number| !number.is_empty());
-    let accepted = accepted.map(|number| Acknowledgement::default().with_sequence_number(number));
+    let accepted = accepted.map(|number| Acknowledgement {
+        message_id: None,
+        sequence_number: Some(number),
+    });
     entry_verdict(answer.error_code.as_deref(), answer.error_message.as_deref(), accepted)
 }
 
-impl fmt::Debug for KinesisStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KinesisStream")
-            .field("stream", &self.short_name())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(KinesisStream);
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 
 const ACCESS_POINT: &str = "arn:aws:s3:eu-central-1:123456789012:accesspoint/logs";
 
 fn client(recorder: &Recorder) -> Client {
-    let config = aws_sdk_s3::Config::builder()
-        .behavior_version(aws_sdk_s3::config::BehaviorVersion::latest())
-        .region(aws_sdk_s3::config::Region::new("eu-central-1"))
-        .credentials_provider(aws_sdk_s3::config::Credentials::new(
-            "key", "secret", None, None, "test",
-        ))
-        .http_client(recorder.clone());
-    Client::from_conf(config.build())
+    Client::from_conf(recorded_config!(aws_sdk_s3, recorder.clone()).build())
 }
 
 fn bucket() -> S3Deletions {

@@ -2,19 +2,12 @@ use aws_sdk_sns::types::MessageAttributeValue;
 use aws_sdk_sns::types::builders::PublishBatchRequestEntryBuilder;
 
 use super::*;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 
 const ARN: &str = "arn:aws:sns:eu-central-1:123456789012:orders";
 
 fn client(recorder: &Recorder) -> Client {
-    let config = aws_sdk_sns::Config::builder()
-        .behavior_version(aws_sdk_sns::config::BehaviorVersion::latest())
-        .region(aws_sdk_sns::config::Region::new("eu-central-1"))
-        .credentials_provider(aws_sdk_sns::config::Credentials::new(
-            "key", "secret", None, None, "test",
-        ))
-        .http_client(recorder.clone());
-    Client::from_conf(config.build())
+    Client::from_conf(recorded_config!(aws_sdk_sns, recorder.clone()).build())
 }
 
 fn topic(arn: &str) -> SnsTopic {

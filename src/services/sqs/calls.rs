@@ -1,40 +1,42 @@
 //! The calls of the service.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
-use aws_sdk_sqs::error::SdkError;
-use aws_sdk_sqs::operation::RequestId;
-use aws_sdk_sqs::operation::change_message_visibility_batch::{
-    ChangeMessageVisibilityBatchError, ChangeMessageVisibilityBatchOutput,
-};
-use aws_sdk_sqs::operation::delete_message_batch::{DeleteMessageBatchError, DeleteMessageBatchOutput};
-use aws_sdk_sqs::operation::get_queue_attributes::{GetQueueAttributesError, GetQueueAttributesOutput};
-use aws_sdk_sqs::operation::receive_message::{ReceiveMessageError, ReceiveMessageOutput};
-use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
+use aws_sdk_sqs::operation::change_message_visibility_batch::ChangeMessageVisibilityBatchOutput;
+use aws_sdk_sqs::operation::delete_message_batch::DeleteMessageBatchOutput;
+use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
+use aws_sdk_sqs::operation::receive_message::ReceiveMessageOutput;
+use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchOutput;
 use aws_sdk_sqs::types::{
     ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
     SendMessageBatchRequestEntry,
 };
-use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_types::timeout::TimeoutConfig;
 
 use super::receive::ReceiveRequest;
 use super::short_name;
+use crate::aws::classify;
 use crate::aws::renewal::Changes;
-use crate::aws::request::{in_span, request_span, single_attempt};
+use crate::aws::request::{messaging_span, request_span, send, single_attempt};
 use crate::aws::whole_body::WholeBody;
+use crate::contract::Answer;
+
+macro_rules! sqs_span {
+    ($operation:literal, $type:literal, $queue_url:expr, $messages:expr) => {
+        messaging_span!("SQS", "aws_sqs", $operation, $type, short_name($queue_url), $messages)
+    };
+}
 
 /// The client, and the changes to its configuration for each call.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct SqsCalls {
     client: Client,
     changes: Changes<Builder>,
 }
 
-impl Calls {
+impl SqsCalls {
     pub(super) fn new(client: Client) -> Self {
         // The answer to a receive from an empty queue has no members.
         let changes = single_attempt!(aws_sdk_sqs, client, Some(WholeBody::Json));
@@ -46,23 +48,11 @@ impl Calls {
         &self,
         queue_url: &str,
         messages: Vec<SendMessageBatchRequestEntry>,
-    ) -> Result<SendMessageBatchOutput, SdkError<SendMessageBatchError, HttpResponse>> {
-        let span = request_span!(
-            "SQS",
-            "SendMessageBatch",
-            messaging.system = "aws_sqs",
-            messaging.operation.type = "send",
-            messaging.operation.name = "SendMessageBatch",
-            messaging.destination.name = short_name(queue_url),
-            messaging.batch.message_count = messages.len(),
-        );
-        let call = self
-            .client
-            .send_message_batch()
-            .queue_url(queue_url)
-            .set_entries(Some(messages));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        in_span(request, &span, RequestId::request_id).await
+    ) -> Result<SendMessageBatchOutput, Answer> {
+        let span = sqs_span!("SendMessageBatch", "send", queue_url, messages.len());
+        let call = self.client.send_message_batch().queue_url(queue_url);
+        let call = call.set_entries(Some(messages));
+        send!(aws_sdk_sqs, call, self.changes, span).map_err(classify)
     }
 
     /// Deletes the messages with these receipt handles in one call.
@@ -70,23 +60,11 @@ impl Calls {
         &self,
         queue_url: &str,
         entries: Vec<DeleteMessageBatchRequestEntry>,
-    ) -> Result<DeleteMessageBatchOutput, SdkError<DeleteMessageBatchError, HttpResponse>> {
-        let span = request_span!(
-            "SQS",
-            "DeleteMessageBatch",
-            messaging.system = "aws_sqs",
-            messaging.operation.type = "settle",
-            messaging.operation.name = "DeleteMessageBatch",
-            messaging.destination.name = short_name(queue_url),
-            messaging.batch.message_count = entries.len(),
-        );
-        let call = self
-            .client
-            .delete_message_batch()
-            .queue_url(queue_url)
-            .set_entries(Some(entries));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        in_span(request, &span, RequestId::request_id).await
+    ) -> Result<DeleteMessageBatchOutput, Answer> {
+        let span = sqs_span!("DeleteMessageBatch", "settle", queue_url, entries.len());
+        let call = self.client.delete_message_batch().queue_url(queue_url);
+        let call = call.set_entries(Some(entries));
+        send!(aws_sdk_sqs, call, self.changes, span).map_err(classify)
     }
 
     /// Changes the visibility timeouts of the messages with these receipt handles in one call.
@@ -94,42 +72,18 @@ impl Calls {
         &self,
         queue_url: &str,
         entries: Vec<ChangeMessageVisibilityBatchRequestEntry>,
-    ) -> Result<ChangeMessageVisibilityBatchOutput, SdkError<ChangeMessageVisibilityBatchError, HttpResponse>> {
-        let span = request_span!(
-            "SQS",
-            "ChangeMessageVisibilityBatch",
-            messaging.system = "aws_sqs",
-            messaging.operation.type = "settle",
-            messaging.operation.name = "ChangeMessageVisibilityBatch",
-            messaging.destination.name = short_name(queue_url),
-            messaging.batch.message_count = entries.len(),
-        );
-        let call = self
-            .client
-            .change_message_visibility_batch()
-            .queue_url(queue_url)
-            .set_entries(Some(entries));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        in_span(request, &span, RequestId::request_id).await
+    ) -> Result<ChangeMessageVisibilityBatchOutput, Answer> {
+        let span = sqs_span!("ChangeMessageVisibilityBatch", "settle", queue_url, entries.len());
+        let call = self.client.change_message_visibility_batch().queue_url(queue_url);
+        let call = call.set_entries(Some(entries));
+        send!(aws_sdk_sqs, call, self.changes, span).map_err(classify)
     }
 
     /// Receives up to this many messages in one call.
     ///
     /// The time for which the service waits is not among that which the client has for a call.
-    pub(super) async fn receive(
-        &self,
-        request: &ReceiveRequest,
-        most: i32,
-    ) -> Result<ReceiveMessageOutput, SdkError<ReceiveMessageError, HttpResponse>> {
-        let span = request_span!(
-            "SQS",
-            "ReceiveMessage",
-            messaging.system = "aws_sqs",
-            messaging.operation.type = "receive",
-            messaging.operation.name = "ReceiveMessage",
-            messaging.destination.name = short_name(&request.queue_url),
-            messaging.batch.message_count = most,
-        );
+    pub(super) async fn receive(&self, request: &ReceiveRequest, most: i32) -> Result<ReceiveMessageOutput, Answer> {
+        let span = sqs_span!("ReceiveMessage", "receive", &request.queue_url, most);
         let call = self
             .client
             .receive_message()
@@ -143,8 +97,7 @@ impl Calls {
         if let Some(timeouts) = self.client.config().timeout_config() {
             changes = changes.timeout_config(longer(timeouts, request.wait));
         }
-        let request = pin!(call.customize().config_override(changes).send());
-        in_span(request, &span, RequestId::request_id).await
+        send!(aws_sdk_sqs, call, changes, span).map_err(classify)
     }
 
     /// Asks for these attributes of the queue.
@@ -152,7 +105,7 @@ impl Calls {
         &self,
         queue_url: &str,
         names: Vec<QueueAttributeName>,
-    ) -> Result<GetQueueAttributesOutput, SdkError<GetQueueAttributesError, HttpResponse>> {
+    ) -> Result<GetQueueAttributesOutput, Answer> {
         let span = request_span!(
             "SQS",
             "GetQueueAttributes",
@@ -160,13 +113,9 @@ impl Calls {
             messaging.operation.name = "GetQueueAttributes",
             messaging.destination.name = short_name(queue_url),
         );
-        let call = self
-            .client
-            .get_queue_attributes()
-            .queue_url(queue_url)
-            .set_attribute_names(Some(names));
-        let request = pin!(call.customize().config_override(self.changes.clone()).send());
-        in_span(request, &span, RequestId::request_id).await
+        let call = self.client.get_queue_attributes().queue_url(queue_url);
+        let call = call.set_attribute_names(Some(names));
+        send!(aws_sdk_sqs, call, self.changes, span).map_err(classify)
     }
 }
 
@@ -196,7 +145,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_is_tried_once() {
         let recorder = Recorder::answering(403, r#"{"__type":"com.amazonaws.sqs#RequestThrottled"}"#);
-        let calls = Calls::new(client(&recorder));
+        let calls = SqsCalls::new(client(&recorder));
         for made in 1..=3 {
             let messages = vec![message("a").build().unwrap()];
             assert!(calls.send(QUEUE, messages).await.is_err());

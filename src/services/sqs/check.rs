@@ -10,6 +10,7 @@ use aws_smithy_types::base64;
 
 use super::message_size;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::{check_characters, check_count, check_length, check_size};
 use crate::services::described::check_ids;
 
 /// Attributes of a message.
@@ -17,6 +18,8 @@ pub(super) const MAX_ATTRIBUTES: usize = 10;
 
 /// Characters of an attribute's name, and of its data type.
 const MAX_NAME_LENGTH: usize = 256;
+
+const LENGTH_RULE: &str = "of at most 256 characters";
 
 /// Seconds by which a message may be delayed: 15 minutes.
 const MAX_DELAY: i32 = 900;
@@ -34,13 +37,7 @@ pub(super) fn check(
     if message.message_body().is_empty() {
         return Err(InvalidEntry::Missing { part: "message body" });
     }
-    if size > message_bytes {
-        return Err(InvalidEntry::TooLarge {
-            part: "message",
-            limit: message_bytes,
-            actual: size,
-        });
-    }
+    check_size("message", message_bytes, size)?;
     characters("message body", message.message_body())?;
     attributes(message)?;
     delay(message.delay_seconds(), fifo)?;
@@ -53,13 +50,7 @@ fn attributes(message: &SendMessageBatchRequestEntry) -> Result<(), InvalidEntry
     let Some(attributes) = message.message_attributes() else {
         return Ok(());
     };
-    if attributes.len() > MAX_ATTRIBUTES {
-        return Err(InvalidEntry::TooMany {
-            part: "message attributes",
-            limit: MAX_ATTRIBUTES,
-            actual: attributes.len(),
-        });
-    }
+    check_count("message attributes", MAX_ATTRIBUTES, attributes.len())?;
     attributes.iter().try_for_each(|(name, value)| {
         let checked = attribute_name(name).and_then(|()| attribute_value(value));
         checked.map_err(|invalid| invalid.of_attribute(name))
@@ -71,10 +62,8 @@ fn attribute_name(name: &str) -> Result<(), InvalidEntry> {
     if name.is_empty() {
         return Err(InvalidEntry::Missing { part });
     }
-    let malformed = |rule| Err(InvalidEntry::Malformed { part, rule });
-    if name.chars().count() > MAX_NAME_LENGTH {
-        return malformed("of at most 256 characters");
-    }
+    let malformed = |rule| Err(InvalidEntry::malformed(part, rule));
+    check_length(part, name, MAX_NAME_LENGTH, LENGTH_RULE)?;
     // Letters beyond ASCII are not documented, but accepted.
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter) || !letter.is_ascii();
     if !name.chars().all(allowed) {
@@ -95,18 +84,11 @@ fn attribute_value(value: &MessageAttributeValue) -> Result<(), InvalidEntry> {
     let part = "attribute value";
     if !value.string_list_values().is_empty() || !value.binary_list_values().is_empty() {
         // Reserved: SQS answers `UnsupportedOperation` to the whole call.
-        return Err(InvalidEntry::Malformed {
-            part,
-            rule: "a single value, not a list",
-        });
+        return Err(InvalidEntry::malformed(part, "a single value, not a list"));
     }
-    if data_type.chars().count() > MAX_NAME_LENGTH {
-        return Err(InvalidEntry::Malformed {
-            part: "attribute data type",
-            rule: "of at most 256 characters",
-        });
-    }
-    characters("attribute data type", data_type)?;
+    let part_of_type = "attribute data type";
+    check_length(part_of_type, data_type, MAX_NAME_LENGTH, LENGTH_RULE)?;
+    characters(part_of_type, data_type)?;
     if data_type.starts_with("Binary") {
         return match value.binary_value() {
             Some(bytes) if !bytes.as_ref().is_empty() => Ok(()),
@@ -114,10 +96,8 @@ fn attribute_value(value: &MessageAttributeValue) -> Result<(), InvalidEntry> {
         };
     }
     if !data_type.starts_with("String") && !data_type.starts_with("Number") {
-        return Err(InvalidEntry::Malformed {
-            part: "attribute data type",
-            rule: "`String`, `Number` or `Binary`, with a label or without",
-        });
+        let rule = "`String`, `Number` or `Binary`, with a label or without";
+        return Err(InvalidEntry::malformed(part_of_type, rule));
     }
     let text = value.string_value().unwrap_or_default();
     if text.is_empty() {
@@ -125,7 +105,7 @@ fn attribute_value(value: &MessageAttributeValue) -> Result<(), InvalidEntry> {
     }
     characters(part, text)?;
     if data_type == "Number" && !is_number(text) {
-        return Err(InvalidEntry::Malformed { part, rule: "a number" });
+        return Err(InvalidEntry::malformed(part, "a number"));
     }
     Ok(())
 }
@@ -146,10 +126,7 @@ fn delay(delay: Option<i32>, fifo: bool) -> Result<(), InvalidEntry> {
             high: i64::from(MAX_DELAY),
             actual: i64::from(seconds),
         }),
-        Some(_) if fifo => Err(InvalidEntry::Malformed {
-            part,
-            rule: "absent or 0 if the queue is FIFO",
-        }),
+        Some(_) if fifo => Err(InvalidEntry::malformed(part, "absent or 0 if the queue is FIFO")),
         Some(_) => Ok(()),
     }
 }
@@ -158,14 +135,7 @@ fn characters(part: &'static str, text: &str) -> Result<(), InvalidEntry> {
     if !is_suspicious(text) {
         return Ok(());
     }
-    match text.char_indices().find(|(_, letter)| !is_allowed(*letter)) {
-        None => Ok(()),
-        Some((position, letter)) => Err(InvalidEntry::Character {
-            part,
-            code_point: u32::from(letter),
-            position,
-        }),
-    }
+    check_characters(part, text, is_allowed)
 }
 
 /// Whether the text may have a character that is not allowed: a control character, or one with the first byte of U+FFFE and

@@ -1,18 +1,17 @@
 //! Deletions of received messages.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
 
-use super::calls::Calls;
+use super::handles::{HandleQueue, answer, without_handle};
+#[cfg(doc)]
 use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
-use super::{failed, short_name};
-use crate::aws::classify;
-use crate::aws::correlate::{by_id, wire_id};
-use crate::contract::{Answer, BatchTarget, Fault, Limits, Verdict};
+use crate::aws::correlate::wire_id;
+use crate::contract::{Answer, BatchTarget, Limits};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// An SQS queue to delete received messages from, by their receipt handles.
 ///
@@ -22,11 +21,7 @@ use crate::invalid::InvalidEntry;
 ///
 /// Retries, credentials and timeouts are as with [`SqsQueue`](super::SqsQueue).
 #[derive(Clone)]
-pub struct SqsDeletions {
-    calls: Calls,
-    url: String,
-    limits: Limits,
-}
+pub struct SqsDeletions(HandleQueue);
 
 impl SqsDeletions {
     /// The queue with this URL.
@@ -37,17 +32,13 @@ impl SqsDeletions {
     /// | entries of a call | [`MAX_MESSAGES`], 10. From the API reference of `DeleteMessageBatch` |
     /// | bytes of the handles of a call | [`MAX_BATCH_BYTES`], 1,048,576, the limit of a request to SQS; ten handles have some 4,000 |
     pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
-        Self {
-            calls: Calls::new(client),
-            url: queue_url.into(),
-            limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
-        }
+        Self(HandleQueue::new(client, queue_url.into()))
     }
 
     /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.0.limits = limits;
         self
     }
 }
@@ -56,15 +47,15 @@ impl BatchTarget for SqsDeletions {
     type Entry = String;
 
     fn name(&self) -> Cow<'_, str> {
-        format!("sqs/{}", short_name(&self.url)).into()
+        self.0.name()
     }
 
     fn limits(&self) -> Limits {
-        self.limits
+        self.0.limits
     }
 
     fn check(&self, receipt_handle: &String) -> Result<usize, InvalidEntry> {
-        check_handle(receipt_handle, &self.limits)
+        self.0.check(receipt_handle)
     }
 
     async fn send(&self, receipt_handles: &[String]) -> Answer {
@@ -73,34 +64,16 @@ impl BatchTarget for SqsDeletions {
             entry.receipt_handle(handle).build()
         });
         let Ok(entries) = entries.collect() else {
-            return Answer::Whole(Verdict::Refused(Fault::new("no receipt handle")));
+            return without_handle();
         };
-        match self.calls.delete(&self.url, entries).await {
-            Ok(output) => by_id(
-                "SQS",
-                receipt_handles.len(),
-                output.successful.into_iter().map(|entry| (entry.id, Verdict::Accepted)),
-                output.failed.iter().map(failed),
-            ),
-            Err(error) => classify(error),
+        match self.0.calls.delete(&self.0.url, entries).await {
+            Ok(output) => {
+                let taken = output.successful.into_iter().map(|entry| entry.id);
+                answer(receipt_handles.len(), taken, &output.failed)
+            }
+            Err(answer) => answer,
         }
     }
 }
 
-impl fmt::Debug for SqsDeletions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqsDeletions")
-            .field("queue", &short_name(&self.url))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Checks a receipt handle, and returns its size. Its format is not documented.
-pub(super) fn check_handle(handle: &str, limits: &Limits) -> Result<usize, InvalidEntry> {
-    let part = "receipt handle";
-    if handle.is_empty() {
-        return Err(InvalidEntry::Missing { part });
-    }
-    limits.check_size(part, handle.len())
-}
+debug_by_name!(SqsDeletions);

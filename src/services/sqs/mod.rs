@@ -6,6 +6,7 @@ mod check;
 #[cfg(test)]
 mod deduplication_tests;
 mod deletions;
+mod handles;
 #[cfg(feature = "s3-offload")]
 mod offload;
 mod plain;
@@ -28,7 +29,7 @@ pub use deletions::SqsDeletions;
 #[cfg(feature = "s3-offload")]
 pub use offload::{Offload, PAYLOAD_SIZE_ATTRIBUTE};
 pub use queue::{MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGES, SqsQueue};
-pub(crate) use receive::{ReceiveRequest, Receiving};
+pub(crate) use receive::{ReceiveRequest, Receiver};
 pub(crate) use receives::Receives;
 pub(crate) use redrive::max_receive_count;
 pub use visibility::{MAX_VISIBILITY_TIMEOUT, SqsVisibility, VisibilityChange};

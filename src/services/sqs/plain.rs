@@ -5,22 +5,21 @@ use std::borrow::Cow;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 
-use super::calls::Calls;
+use super::calls::SqsCalls;
 use super::check;
 use super::{failed, is_fifo};
-use crate::aws::classify;
 use crate::aws::correlate::{by_id, wire_id};
 use crate::contract::{Acknowledgement, Answer, Limits, LookupError, Verdict};
 use crate::invalid::InvalidEntry;
-use crate::services::described::{Attributes, Described};
+use crate::services::described::{Attributes, DestinationLookup};
 
 /// A queue to which each message is sent with its body.
 #[derive(Clone)]
 pub(super) struct PlainQueue {
-    calls: Calls,
+    calls: SqsCalls,
     pub(super) url: String,
     pub(super) fifo: bool,
-    pub(super) described: Described,
+    pub(super) described: DestinationLookup,
     /// Whether bodies with characters that SQS does not accept are sent as base64.
     pub(super) encodes: bool,
     pub(super) limits: Limits,
@@ -29,9 +28,9 @@ pub(super) struct PlainQueue {
 impl PlainQueue {
     pub(super) fn new(client: Client, url: String, limits: Limits) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: SqsCalls::new(client),
             fifo: is_fifo(&url),
-            described: Described::by("GetQueueAttributes", is_fifo(&url)),
+            described: DestinationLookup::by("GetQueueAttributes", is_fifo(&url)),
             url,
             encodes: false,
             limits,
@@ -48,7 +47,7 @@ impl PlainQueue {
         let mut names = vec![QueueAttributeName::MaximumMessageSize];
         // A standard queue does not know this one, and refuses the call.
         names.extend(self.fifo.then_some(QueueAttributeName::ContentBasedDeduplication));
-        let output = self.calls.attributes(&self.url, names).await.map_err(classify)?;
+        let output = self.calls.attributes(&self.url, names).await?;
         let attributes = output.attributes();
         Ok(Attributes::read(|name| attributes?.get(&name.into())))
     }
@@ -110,7 +109,7 @@ impl PlainQueue {
                 output.successful.into_iter().map(accepted),
                 output.failed.iter().map(failed),
             ),
-            Err(error) => classify(error),
+            Err(answer) => answer,
         };
         if answer.has_refusal() {
             self.described.seems_outdated();

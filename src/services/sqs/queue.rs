@@ -1,7 +1,6 @@
 //! Messages to one queue.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -16,6 +15,7 @@ use crate::contract::{Answer, BatchTarget, Fault, Identity, Lane, Limits, hash_o
 use crate::invalid::InvalidEntry;
 #[cfg(feature = "s3-offload")]
 use crate::report::Undelivered;
+use crate::services::debug::debug_by_name;
 
 /// Messages in a call. From the API reference of `SendMessageBatch`.
 pub const MAX_MESSAGES: usize = 10;
@@ -212,14 +212,7 @@ impl BatchTarget for SqsQueue {
     }
 }
 
-impl fmt::Debug for SqsQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqsQueue")
-            .field("queue", &short_name(&self.queue.url))
-            .field("limits", &self.queue.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(SqsQueue);
 
 #[cfg(test)]
 mod tests {

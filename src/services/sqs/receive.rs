@@ -27,7 +27,7 @@ impl ReceiveRequest {
 }
 
 /// One receive: what becomes of its messages is up to its caller.
-pub(crate) trait Receiving: Send + Sync + 'static {
+pub(crate) trait Receiver: Send + Sync + 'static {
     /// The messages of the call at most.
     fn most(&self) -> i32;
 

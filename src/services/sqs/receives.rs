@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use aws_sdk_sqs::Client;
 
-use super::calls::Calls;
-use super::receive::{ReceiveRequest, Receiving};
+use super::calls::SqsCalls;
+use super::receive::{ReceiveRequest, Receiver};
 use super::short_name;
-use crate::aws::classify;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Verdict};
 use crate::invalid::InvalidEntry;
 
 /// A queue that is received from.
 #[derive(Clone)]
 pub(crate) struct Receives<R> {
-    calls: Calls,
+    calls: SqsCalls,
     request: Arc<ReceiveRequest>,
     receiving: std::marker::PhantomData<fn() -> R>,
 }
@@ -24,14 +23,14 @@ pub(crate) struct Receives<R> {
 impl<R> Receives<R> {
     pub(crate) fn new(client: Client, request: ReceiveRequest) -> Self {
         Self {
-            calls: Calls::new(client),
+            calls: SqsCalls::new(client),
             request: Arc::new(request),
             receiving: std::marker::PhantomData,
         }
     }
 }
 
-impl<R: Receiving> BatchTarget for Receives<R> {
+impl<R: Receiver> BatchTarget for Receives<R> {
     type Entry = R;
 
     fn name(&self) -> Cow<'_, str> {
@@ -63,8 +62,8 @@ impl<R: Receiving> BatchTarget for Receives<R> {
                 receive.has_received(output.messages.unwrap_or_default());
                 Answer::Whole(Verdict::Accepted)
             }
-            Err(error) => {
-                let answer = final_answer(classify(error));
+            Err(answer) => {
+                let answer = final_answer(answer);
                 if !is_ambiguous(&answer) {
                     doubt.ends();
                 }
@@ -97,16 +96,16 @@ fn is_ambiguous(answer: &Answer) -> bool {
     }
 }
 
-/// Informs a receive that it is in doubt, unless that is over before.
-struct DoubtGuard<'a, R: Receiving>(Option<&'a R>);
+/// Tells a receive that it is in doubt, unless that is over before.
+struct DoubtGuard<'a, R: Receiver>(Option<&'a R>);
 
-impl<R: Receiving> DoubtGuard<'_, R> {
+impl<R: Receiver> DoubtGuard<'_, R> {
     fn ends(mut self) {
         self.0 = None;
     }
 }
 
-impl<R: Receiving> Drop for DoubtGuard<'_, R> {
+impl<R: Receiver> Drop for DoubtGuard<'_, R> {
     fn drop(&mut self) {
         if let Some(receive) = self.0 {
             receive.is_in_doubt();

@@ -3,8 +3,7 @@
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::QueueAttributeName;
 
-use super::calls::Calls;
-use crate::aws::classify;
+use super::calls::SqsCalls;
 use crate::contract::Answer;
 
 /// The member of the policy, which is a number or, as it was set, a text.
@@ -16,10 +15,7 @@ const MEMBER: &str = "\"maxReceiveCount\"";
 /// Why the queue does not say.
 pub(crate) async fn max_receive_count(client: Client, queue_url: &str) -> Result<Option<u32>, Answer> {
     let names = vec![QueueAttributeName::RedrivePolicy];
-    let output = Calls::new(client)
-        .attributes(queue_url, names)
-        .await
-        .map_err(classify)?;
+    let output = SqsCalls::new(client).attributes(queue_url, names).await?;
     let policy = output
         .attributes()
         .and_then(|all| all.get(&QueueAttributeName::RedrivePolicy));

@@ -7,14 +7,13 @@ use std::time::Duration;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::ChangeMessageVisibilityBatchRequestEntry;
 
-use super::calls::Calls;
-use super::deletions::check_handle;
+use super::handles::{HandleQueue, answer, without_handle};
+#[cfg(doc)]
 use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
-use super::{failed, short_name};
-use crate::aws::classify;
-use crate::aws::correlate::{by_id, wire_id};
-use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
+use crate::aws::correlate::wire_id;
+use crate::contract::{Answer, BatchTarget, Lane, Limits};
 use crate::invalid::InvalidEntry;
+use crate::services::debug::debug_by_name;
 
 /// The longest visibility timeout: 12 hours. From the API reference of `ChangeMessageVisibility`.
 pub const MAX_VISIBILITY_TIMEOUT: Duration = Duration::from_hours(12);
@@ -61,11 +60,7 @@ impl fmt::Debug for VisibilityChange {
 ///
 /// Retries, credentials and timeouts of calls are as with [`SqsQueue`](super::SqsQueue).
 #[derive(Clone)]
-pub struct SqsVisibility {
-    calls: Calls,
-    url: String,
-    limits: Limits,
-}
+pub struct SqsVisibility(HandleQueue);
 
 impl SqsVisibility {
     /// The queue with this URL.
@@ -76,17 +71,13 @@ impl SqsVisibility {
     /// | entries of a call | [`MAX_MESSAGES`], 10. From the API reference of `ChangeMessageVisibilityBatch` |
     /// | bytes of the handles of a call | [`MAX_BATCH_BYTES`], 1,048,576, the limit of a request to SQS; ten handles have some 4,000 |
     pub fn new(client: Client, queue_url: impl Into<String>) -> Self {
-        Self {
-            calls: Calls::new(client),
-            url: queue_url.into(),
-            limits: Limits::new(MAX_MESSAGES, MAX_BATCH_BYTES),
-        }
+        Self(HandleQueue::new(client, queue_url.into()))
     }
 
     /// Other limits, for endpoints with lower or higher ones.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.0.limits = limits;
         self
     }
 }
@@ -95,11 +86,11 @@ impl BatchTarget for SqsVisibility {
     type Entry = VisibilityChange;
 
     fn name(&self) -> Cow<'_, str> {
-        format!("sqs/{}", short_name(&self.url)).into()
+        self.0.name()
     }
 
     fn limits(&self) -> Limits {
-        self.limits
+        self.0.limits
     }
 
     fn check(&self, change: &VisibilityChange) -> Result<usize, InvalidEntry> {
@@ -111,7 +102,7 @@ impl BatchTarget for SqsVisibility {
                 actual: change.seconds().try_into().unwrap_or(i64::MAX),
             });
         }
-        check_handle(&change.receipt_handle, &self.limits)
+        self.0.check(&change.receipt_handle)
     }
 
     fn lane(&self, change: &VisibilityChange) -> Option<Lane> {
@@ -127,28 +118,19 @@ impl BatchTarget for SqsVisibility {
                 .build()
         });
         let Ok(entries) = entries.collect() else {
-            return Answer::Whole(Verdict::Refused(Fault::new("no receipt handle")));
+            return without_handle();
         };
-        match self.calls.change_visibility(&self.url, entries).await {
-            Ok(output) => by_id(
-                "SQS",
-                changes.len(),
-                output.successful.into_iter().map(|entry| (entry.id, Verdict::Accepted)),
-                output.failed.iter().map(failed),
-            ),
-            Err(error) => classify(error),
+        match self.0.calls.change_visibility(&self.0.url, entries).await {
+            Ok(output) => {
+                let taken = output.successful.into_iter().map(|entry| entry.id);
+                answer(changes.len(), taken, &output.failed)
+            }
+            Err(answer) => answer,
         }
     }
 }
 
-impl fmt::Debug for SqsVisibility {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqsVisibility")
-            .field("queue", &short_name(&self.url))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_by_name!(SqsVisibility);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
 //! The messages that are held, from the answer that brought them until the queue has deleted them or made them visible again: behind
-//! one lock, and with those that wait for a change of them. `state` has what is held, `groups` those of a FIFO
+//! one lock, and with those that wait for a change of them. `state` has what is held, what is due for it and what became of it, `groups` those of a FIFO
 //! queue, `reading_ahead` how much is to be there, and `deletions` what was deleted.
 
 mod deletions;
@@ -20,9 +20,10 @@ use tokio_util::sync::CancellationToken;
 pub(super) use self::state::{Load, Work};
 
 use self::state::HeldState;
-use super::progress::{ReceiveError, ReceiveFigures};
+use super::progress::ReceiveFigures;
 use crate::moment::Moment;
 use crate::report::Cause;
+use crate::sources::error::SourceError;
 
 /// What the stream, its tickets, its calls and the task that settles share.
 pub(super) struct HeldMessages {
@@ -121,7 +122,7 @@ impl HeldMessages {
         self.state().take()
     }
 
-    pub(super) fn take_failure(&self) -> Option<ReceiveError> {
+    pub(super) fn take_failure(&self) -> Option<SourceError> {
         self.state().failure.take()
     }
 

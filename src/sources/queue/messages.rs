@@ -3,12 +3,11 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::types::Message;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, Stream, StreamExt};
@@ -17,7 +16,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tracing::warn;
 
 use super::held::{HeldMessages, Load};
-use super::progress::ReceiveError;
+use super::receive_call::{CallCourse, ReceiveCall};
 use super::settling::settle;
 use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
@@ -27,7 +26,8 @@ use crate::events::UNSETTLED;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::Cause;
-use crate::services::sqs::{ReceiveRequest, Receives, Receiving, is_fifo};
+use crate::services::sqs::{ReceiveRequest, Receives, is_fifo};
+use crate::sources::error::SourceError;
 use crate::time_limit::later;
 
 /// No message comes, and those that were handed out are neither settled nor released: after this time that is worth a warning. It is as
@@ -272,7 +272,7 @@ impl ReceivedMessages {
 }
 
 impl Stream for ReceivedMessages {
-    type Item = Result<Received, ReceiveError>;
+    type Item = Result<Received, SourceError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.has_ended {
@@ -297,7 +297,7 @@ impl Stream for ReceivedMessages {
                 Poll::Ready(Some(Err(cause))) => {
                     self.end();
                     let operation = "ReceiveMessage";
-                    return Poll::Ready(Some(Err(ReceiveError { operation, cause })));
+                    return Poll::Ready(Some(Err(SourceError { operation, cause })));
                 }
                 Poll::Ready(None) | Poll::Pending => {}
             }
@@ -337,73 +337,10 @@ impl fmt::Debug for ReceivedMessages {
     }
 }
 
-/// A receive, whose messages are held as soon as they are there.
-struct ReceiveCall {
-    held: Arc<HeldMessages>,
-    most: usize,
-    course: Arc<CallCourse>,
-    /// How often the queue had seemed empty when the call was wanted.
-    times_empty: u64,
-}
-
-/// What became of a call.
-struct CallCourse {
-    received: AtomicUsize,
-    /// When it was made. It may have waited for its turn, and shows the state of the queue from then on.
-    left_at: Mutex<Option<Instant>>,
-}
-
-impl CallCourse {
-    fn left_at(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.left_at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl ReceiveCall {
-    fn new(held: Arc<HeldMessages>, most: usize, course: Arc<CallCourse>) -> Self {
-        held.call_begins();
-        Self {
-            times_empty: held.times_empty(),
-            held,
-            most,
-            course,
-        }
-    }
-}
-
-impl Receiving for ReceiveCall {
-    fn most(&self) -> i32 {
-        i32::try_from(self.most).unwrap_or(1)
-    }
-
-    fn is_wanted(&self) -> bool {
-        self.held.is_open() && self.held.times_empty() == self.times_empty
-    }
-
-    fn leaves(&self) {
-        *self.course.left_at() = Some(Instant::now());
-    }
-
-    fn has_received(&self, messages: Vec<Message>) {
-        self.course.received.store(messages.len(), Ordering::Release);
-        self.held.has_received(messages);
-    }
-
-    fn is_in_doubt(&self) {
-        self.held.is_in_doubt();
-    }
-}
-
-impl Drop for ReceiveCall {
-    fn drop(&mut self) {
-        self.held.call_ends();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use aws_batch_simulator::{QueueOptions, Simulator};
-    use aws_sdk_sqs::types::MessageSystemAttributeName;
+    use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
     use tokio::time::timeout;
 
     use super::*;

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `receive` | what is received, and how |
 //! | `messages` | the stream of the messages: when it receives, and when it ends |
+//! | `receive_call` | one receive, and what becomes of it |
 //! | `ticket` | what settles a message, and the wait for the last settlement |
 //! | `held` | the messages that are held, behind one lock |
 //! | `held/state` | what is held, and what is due for it |
@@ -26,17 +27,18 @@
 //! | `held/reading_ahead` | how much is received before it is asked for |
 //! | `held_message` | one of them: its phase, and its visibility timeout |
 //! | `settling` | the task that deletes, hides and releases, and asks for the redrive policy |
-//! | `progress` | the counts, and why no more messages are received |
+//! | `progress` | the counts |
 
 mod held;
 mod held_message;
 mod messages;
 mod progress;
 mod receive;
+mod receive_call;
 mod settling;
 mod ticket;
 
 pub use messages::ReceivedMessages;
-pub use progress::{ReceiveError, ReceiveFigures};
+pub use progress::ReceiveFigures;
 pub use receive::Receive;
 pub use ticket::{ReceiveProgress, Received, Ticket};

@@ -8,7 +8,8 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 
 use super::held::HeldMessages;
 use super::held_message::receive_count;
-use super::progress::{ReceiveError, ReceiveFigures};
+use super::progress::ReceiveFigures;
+use crate::sources::error::SourceError;
 
 /// A received message and its ticket. Dropping it releases the message.
 #[derive(Debug)]
@@ -134,7 +135,7 @@ impl ReceiveProgress {
 
     /// The error that the stream has not returned, because it had ended or was dropped before: accepted messages could not be deleted,
     /// or others not be made visible. Only the first call returns it.
-    pub fn take_failure(&self) -> Option<ReceiveError> {
+    pub fn take_failure(&self) -> Option<SourceError> {
         self.held.take_failure()
     }
 }

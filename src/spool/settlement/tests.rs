@@ -11,10 +11,10 @@ fn refusal(number: u64) -> Refusal {
 }
 
 fn settlement(first: u64, end: u64, window: usize) -> Settlement {
-    let opened = Opened {
+    let opened = OpenedStore {
         first,
         end,
-        ..Opened::default()
+        ..OpenedStore::default()
     };
     Settlement::new(opened, window)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rusqlite::{Transaction, params};
 
 use super::database::Totals;
-use super::rows::{Kind, checksum, cost, length, removed, signed};
+use super::rows::{EntryKind, checksum, cost, length, removed, signed};
 use super::{doubts, gaps};
 
 /// The bytes of refused entries that are moved in one transaction, a fourth of the reserve.
@@ -13,13 +13,13 @@ const MOVED_AT_A_TIME: usize = 4 << 20;
 
 /// Why a change was not made.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(super) enum ChangeError {
     Database(rusqlite::Error),
     /// The file does not have what it should.
     Damage(String),
 }
 
-impl From<rusqlite::Error> for Wrong {
+impl From<rusqlite::Error> for ChangeError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Database(error)
     }
@@ -62,7 +62,7 @@ impl Change {
         transaction: &Transaction<'_>,
         totals: &mut Totals,
         refusals: &[&Refusal],
-    ) -> Result<usize, Wrong> {
+    ) -> Result<usize, ChangeError> {
         let moved = moved(transaction, totals, refusals)?;
         let next = refusals.get(moved).map(|refusal| refusal.number);
         // One that is not moved yet stays where it is.
@@ -95,7 +95,7 @@ impl Change {
 }
 
 /// Removes the entries that wait before this number, all of them.
-pub(super) fn remove_until(transaction: &Transaction<'_>, totals: &mut Totals, until: u64) -> Result<(), Wrong> {
+pub(super) fn remove_until(transaction: &Transaction<'_>, totals: &mut Totals, until: u64) -> Result<(), ChangeError> {
     let until = until.min(totals.next);
     if until > totals.first {
         remove(transaction, totals, &(totals.first..until))?;
@@ -107,11 +107,11 @@ pub(super) fn remove_until(transaction: &Transaction<'_>, totals: &mut Totals, u
 }
 
 /// Removes entries that wait, each of which is there unless it is known to be gone.
-fn remove(transaction: &Transaction<'_>, totals: &mut Totals, numbers: &Range<u64>) -> Result<(), Wrong> {
+fn remove(transaction: &Transaction<'_>, totals: &mut Totals, numbers: &Range<u64>) -> Result<(), ChangeError> {
     let expected = gaps::entries(transaction, numbers)?;
-    let (removed, bytes) = removed(transaction, Kind::Waiting, numbers.clone())?;
+    let (removed, bytes) = removed(transaction, EntryKind::Waiting, numbers.clone())?;
     if removed != expected {
-        return Err(Wrong::Damage(format!(
+        return Err(ChangeError::Damage(format!(
             "there are {removed} entries from {} to {}, and not {expected}",
             numbers.start,
             numbers.end.saturating_sub(1)

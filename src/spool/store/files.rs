@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Files by their paths, as they were found first.
 #[derive(Debug)]
-pub(super) struct Files(Vec<(PathBuf, Found)>);
+pub(super) struct Files(Vec<(PathBuf, FileIdentity)>);
 
 impl Files {
     /// Those of these that are there.
@@ -32,10 +32,10 @@ impl Files {
 
 /// The device and the number of the file.
 #[cfg(unix)]
-type Found = (u64, u64);
+type FileIdentity = (u64, u64);
 
 #[cfg(unix)]
-fn found(path: &Path) -> io::Result<Found> {
+fn found(path: &Path) -> io::Result<FileIdentity> {
     use std::os::unix::fs::MetadataExt;
     let found = std::fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
@@ -43,9 +43,9 @@ fn found(path: &Path) -> io::Result<Found> {
 
 /// Elsewhere a file that is open cannot be removed.
 #[cfg(not(unix))]
-type Found = ();
+type FileIdentity = ();
 
 #[cfg(not(unix))]
-fn found(path: &Path) -> io::Result<Found> {
+fn found(path: &Path) -> io::Result<FileIdentity> {
     std::fs::metadata(path).map(drop)
 }

@@ -21,11 +21,11 @@ const FRAME_HEADER: usize = 24;
 const LOG_MAGIC: u32 = 0x377f_0682;
 
 /// Where each entry is that was found, by whether it was refused and by its number.
-pub(super) type Found = BTreeMap<(bool, u64), Place>;
+pub(super) type CellPlaces = BTreeMap<(bool, u64), CellPlace>;
 
 /// Where an entry begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct CellPlace {
     is_in_log: bool,
     /// Where its page begins.
     page: u64,
@@ -62,8 +62,8 @@ impl Pages {
     }
 
     /// Everything that is an entry.
-    pub(super) fn entries(&mut self) -> io::Result<Found> {
-        let mut found = Found::new();
+    pub(super) fn entries(&mut self) -> io::Result<CellPlaces> {
+        let mut found = CellPlaces::new();
         let length = self.file.metadata()?.len();
         let in_file = (0..length).step_by(PAGE).map(|page| (false, page));
         let in_log = self.log.iter().flat_map(|log| &log.pages).map(|page| (true, *page));
@@ -72,7 +72,7 @@ impl Pages {
             for within in 0..content.len() {
                 let entry = cells::entry(&content[within..], |next| self.overflow(is_in_log, next));
                 if let Some(entry) = entry {
-                    let place = Place {
+                    let place = CellPlace {
                         is_in_log,
                         page,
                         within,
@@ -85,7 +85,7 @@ impl Pages {
     }
 
     /// The entry at this place.
-    pub(super) fn entry(&mut self, place: Place) -> io::Result<Option<StoredEntry>> {
+    pub(super) fn entry(&mut self, place: CellPlace) -> io::Result<Option<StoredEntry>> {
         let content = self.page(place.is_in_log, place.page)?;
         let cell = content.get(place.within..).unwrap_or_default();
         Ok(cells::entry(cell, |next| self.overflow(place.is_in_log, next)))

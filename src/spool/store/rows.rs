@@ -49,7 +49,7 @@ pub(super) fn checksum(number: u64, spooled_at: i64, form: i64, json: &[u8]) -> 
 
 /// Which entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Waiting,
     Refused,
 }
@@ -98,16 +98,16 @@ impl std::fmt::Display for Damage {
 /// Entries of one kind from this number on and before `end`, at most this many, and no more than these bytes unless the first has more.
 pub(super) fn read(
     connection: &Connection,
-    kind: Kind,
+    kind: EntryKind,
     numbers: Range<u64>,
     entries: usize,
     bytes: usize,
 ) -> rusqlite::Result<Rows> {
     let mut select = connection.prepare(match kind {
-        Kind::Waiting => {
+        EntryKind::Waiting => {
             "SELECT number, spooled_at, entry, form, sum, NULL FROM entries WHERE number >= ?1 AND number < ?2 ORDER BY number"
         }
-        Kind::Refused => {
+        EntryKind::Refused => {
             "SELECT number, spooled_at, entry, form, sum, cause FROM refused WHERE number >= ?1 AND number < ?2 ORDER BY number"
         }
     })?;
@@ -172,13 +172,17 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Removes the entries of one kind with these numbers. Returns how many they were, and what they took.
-pub(super) fn removed(transaction: &Transaction<'_>, kind: Kind, numbers: Range<u64>) -> rusqlite::Result<(u64, u64)> {
+pub(super) fn removed(
+    transaction: &Transaction<'_>,
+    kind: EntryKind,
+    numbers: Range<u64>,
+) -> rusqlite::Result<(u64, u64)> {
     let (lengths, delete) = match kind {
-        Kind::Waiting => (
+        EntryKind::Waiting => (
             "SELECT octet_length(entry) FROM entries WHERE number >= ?1 AND number < ?2",
             "DELETE FROM entries WHERE number >= ?1 AND number < ?2",
         ),
-        Kind::Refused => (
+        EntryKind::Refused => (
             "SELECT octet_length(entry) + octet_length(cause) FROM refused WHERE number >= ?1 AND number < ?2",
             "DELETE FROM refused WHERE number >= ?1 AND number < ?2",
         ),

@@ -12,8 +12,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::database::{FILE, Totals, is_known, open, totals, with_suffix};
 use super::failure::{damaged, failure, is_without_space};
 use super::gaps;
-use super::pages::{Found, Pages};
-use super::rows::{Kind, StoredEntry, is_damage, read, unsigned};
+use super::pages::{CellPlaces, Pages};
+use super::rows::{EntryKind, StoredEntry, is_damage, read, unsigned};
 use crate::spool::error::SpoolError;
 use crate::spool::location::{FolderLock, Location};
 use crate::spool::reserve::Reserve;
@@ -35,7 +35,7 @@ pub(crate) struct Salvage {
     /// Whether some of the refused entries may have been removed.
     has_stale: bool,
     /// Where entries are that the database does not find, when that was asked for.
-    found: Option<Found>,
+    found: Option<CellPlaces>,
     pages: Pages,
     _lock: FolderLock,
 }
@@ -74,8 +74,8 @@ impl Salvage {
     }
 
     /// The numbers that may have an entry of this kind.
-    pub(crate) fn numbers(&mut self, kind: Kind) -> io::Result<Vec<u64>> {
-        if kind == Kind::Refused {
+    pub(crate) fn numbers(&mut self, kind: EntryKind) -> io::Result<Vec<u64>> {
+        if kind == EntryKind::Refused {
             return Ok(self.refused()?.iter().copied().collect());
         }
         if let (Some(totals), Some(gaps)) = (self.totals, &self.gaps) {
@@ -116,10 +116,10 @@ impl Salvage {
     }
 
     /// How many entries of this kind there should be, if that is known.
-    pub(crate) fn expected(&self, kind: Kind) -> Option<u64> {
+    pub(crate) fn expected(&self, kind: EntryKind) -> Option<u64> {
         self.totals.map(|totals| match kind {
-            Kind::Waiting => totals.entries,
-            Kind::Refused => totals.refused,
+            EntryKind::Waiting => totals.entries,
+            EntryKind::Refused => totals.refused,
         })
     }
 
@@ -129,7 +129,7 @@ impl Salvage {
     }
 
     /// The entry of this kind with this number, if it is as it was written.
-    pub(crate) fn entry(&mut self, kind: Kind, number: u64) -> io::Result<Option<StoredEntry>> {
+    pub(crate) fn entry(&mut self, kind: EntryKind, number: u64) -> io::Result<Option<StoredEntry>> {
         let by_database = self.connection.as_ref().and_then(|connection| {
             let read = read(connection, kind, number..number + 1, 1, usize::MAX).ok()?;
             read.entries.into_iter().next()
@@ -137,11 +137,11 @@ impl Salvage {
         if by_database.is_some() {
             return Ok(by_database);
         }
-        let place = self.found()?.get(&(kind == Kind::Refused, number)).copied();
+        let place = self.found()?.get(&(kind == EntryKind::Refused, number)).copied();
         place.map_or(Ok(None), |place| self.pages.entry(place))
     }
 
-    fn found(&mut self) -> io::Result<&Found> {
+    fn found(&mut self) -> io::Result<&CellPlaces> {
         let found = match self.found.take() {
             Some(found) => found,
             None => self.pages.entries()?,

@@ -1,5 +1,5 @@
-use std::fs;
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use tempfile::{TempDir, tempdir};
@@ -103,13 +103,13 @@ fn a_refused_entry_is_kept_apart_with_its_cause() {
     // After an error that was reported although it was written, it is asked for again.
     assert_eq!(store.apply(&change, true).unwrap(), totals);
     assert_eq!(texts(&mut store), ["3"]);
-    let refused = store.look(Kind::Refused, 10, usize::MAX).unwrap();
+    let refused = store.look(EntryKind::Refused, 10, usize::MAX).unwrap();
     assert_eq!((refused[0].number, &*refused[0].json), (1, &b"2"[..]));
     assert_eq!(refused[0].cause.as_deref(), Some("too large"));
     drop(store);
     let mut store = Store::open(folder.path()).unwrap();
     assert_eq!(store.totals(), totals);
-    let totals = store.remove(Kind::Refused, 2).unwrap();
+    let totals = store.remove(EntryKind::Refused, 2).unwrap();
     assert_eq!((totals.entries, totals.refused, totals.bytes), (1, 0, cost(1)));
 }
 
@@ -189,8 +189,8 @@ fn an_empty_file_beside_a_log_is_damaged_and_the_log_is_kept() {
     assert!(is_damage(inspect(folder.path()).unwrap_err()));
     assert!(is_damage(Store::open(folder.path()).unwrap_err()));
     let mut salvage = Salvage::open(folder.path()).unwrap();
-    let numbers = salvage.numbers(Kind::Waiting).unwrap();
-    let entry = |number| salvage.entry(Kind::Waiting, number).unwrap().unwrap().json;
+    let numbers = salvage.numbers(EntryKind::Waiting).unwrap();
+    let entry = |number| salvage.entry(EntryKind::Waiting, number).unwrap().unwrap().json;
     let entries: Vec<_> = numbers.into_iter().map(entry).collect();
     assert_eq!(entries, [b"1", b"2"]);
 }
@@ -453,7 +453,7 @@ fn only_a_full_disk_takes_the_reserve() {
     assert!(matches!(error, Err(SpoolError::Storage { .. })));
     assert!(reserve.exists(), "another error is not mended by space");
     assert_eq!(store.drop_oldest(1).unwrap(), 1);
-    assert_eq!(store.remove(Kind::Waiting, 4).unwrap().entries, 0);
+    assert_eq!(store.remove(EntryKind::Waiting, 4).unwrap().entries, 0);
 }
 
 /// Drops, refusals and a close that leave gaps are not damage, whatever is removed in which order.
@@ -474,7 +474,7 @@ fn what_was_removed_is_not_missing() {
         ..Change::default()
     };
     store.apply(&change, true).unwrap();
-    store.remove(Kind::Refused, 9).unwrap();
+    store.remove(EntryKind::Refused, 9).unwrap();
     store.close().unwrap();
     let mut store = Store::open(folder.path()).unwrap();
     let read = store.read(0, 99, 99, usize::MAX).unwrap();
@@ -484,7 +484,7 @@ fn what_was_removed_is_not_missing() {
     );
     assert_eq!(read.end, 10);
     assert_eq!((store.totals().first, store.totals().entries), (2, 3));
-    store.remove(Kind::Waiting, 8).unwrap();
+    store.remove(EntryKind::Waiting, 8).unwrap();
     assert_eq!(store.totals().entries, 1);
 }
 
@@ -518,8 +518,8 @@ fn an_entry_that_is_missing_or_changed_ends_what_is_read_and_taken() {
         is_damaged(store.close());
         let mut kept = Vec::new();
         let mut salvage = Salvage::open(folder.path()).unwrap();
-        for number in salvage.numbers(Kind::Waiting).unwrap() {
-            let entry = salvage.entry(Kind::Waiting, number).unwrap();
+        for number in salvage.numbers(EntryKind::Waiting).unwrap() {
+            let entry = salvage.entry(EntryKind::Waiting, number).unwrap();
             kept.extend(entry.map(|entry| (entry.number, String::from_utf8(entry.json).unwrap())));
         }
         let [first, changed, last] = [0, 1, 2].map(|number| (number, number.to_string()));

@@ -5,13 +5,13 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{advance, timeout};
 
 use super::*;
-use crate::spool::settlement::Opened;
+use crate::spool::settlement::OpenedStore;
 use crate::spool::store::Refusal;
 
 const TIME: Duration = Duration::from_millis(10);
 
 /// A writer to an empty folder, and its requests.
-async fn writer(policy: SyncPolicy, full: Full) -> (TempDir, Writer, UnboundedSender<Request>) {
+async fn writer(policy: SyncPolicy, drops_oldest: bool) -> (TempDir, Writer, UnboundedSender<Request>) {
     let folder = tempdir().unwrap();
     let path = folder.path().to_owned();
     let store = StoreHandle::open(move || Store::open(&path)).await.unwrap();
@@ -20,8 +20,8 @@ async fn writer(policy: SyncPolicy, full: Full) -> (TempDir, Writer, UnboundedSe
         store,
         received,
         Arc::new(Room::new(1_000, 0)),
-        Arc::new(Settlement::new(Opened::default(), 100)),
-        (policy, full),
+        Arc::new(Settlement::new(OpenedStore::default(), 100)),
+        (policy, drops_oldest),
         Totals::default(),
     );
     (folder, writer, requests)
@@ -47,7 +47,7 @@ async fn a_write_waits_for_the_device_as_the_policy_says() {
         (SyncPolicy::Every(TIME), 1),
         (SyncPolicy::Never, 1),
     ] {
-        let (_folder, mut writer, requests) = writer(policy, Full::Wait).await;
+        let (_folder, mut writer, requests) = writer(policy, false).await;
         requests.send(request(&writer).await).ok().unwrap();
         let group = writer.group().await;
         writer.write(group, None).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_write_waits_for_the_device_as_the_policy_says() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_window_moves_only_when_the_device_was_asked_although_nothing_was_removed() {
-    let (folder, mut writer, requests) = writer(SyncPolicy::Every(Duration::from_hours(1)), Full::Wait).await;
+    let (folder, mut writer, requests) = writer(SyncPolicy::Every(Duration::from_hours(1)), false).await;
     requests.send(request(&writer).await).ok().unwrap();
     let group = writer.group().await;
     writer.write(group, None).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_window_moves_only_when_the_device_was_asked_although_nothing_was_remo
 
 #[tokio::test]
 async fn nothing_is_acknowledged_from_a_sync_that_fails_until_one_succeeds() {
-    let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), Full::Wait).await;
+    let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), false).await;
     let mut write = async |fails: bool| {
         writer
             .store
@@ -109,7 +109,7 @@ async fn nothing_is_acknowledged_from_a_sync_that_fails_until_one_succeeds() {
 
 #[tokio::test]
 async fn refused_entries_make_room_before_others_are_dropped() {
-    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, Full::DropOldest).await;
+    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, true).await;
     let (room, settlement) = (Arc::clone(&writer.room), Arc::clone(&writer.settlement));
     let entries = 1_000 / cost(1);
     for _ in 0..entries {
@@ -137,7 +137,7 @@ async fn refused_entries_make_room_before_others_are_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_sync_that_is_due_begins_although_requests_wait() {
-    let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), Full::Wait).await;
+    let (_folder, mut writer, requests) = writer(SyncPolicy::Every(TIME), false).await;
     for _ in 0..3 {
         requests.send(request(&writer).await).ok().unwrap();
     }
@@ -152,7 +152,7 @@ async fn a_sync_that_is_due_begins_although_requests_wait() {
 
 #[tokio::test]
 async fn the_error_of_the_last_write_is_that_of_the_close() {
-    let (folder, mut writer, requests) = writer(SyncPolicy::EachGroup, Full::Wait).await;
+    let (folder, mut writer, requests) = writer(SyncPolicy::EachGroup, false).await;
     requests.send(request(&writer).await).ok().unwrap();
     let group = writer.group().await;
     writer.write(group, None).await.unwrap();
@@ -170,7 +170,7 @@ async fn the_error_of_the_last_write_is_that_of_the_close() {
 
 #[tokio::test]
 async fn what_is_settled_makes_room_before_entries_are_dropped() {
-    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, Full::DropOldest).await;
+    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, true).await;
     let (room, settlement) = (Arc::clone(&writer.room), Arc::clone(&writer.settlement));
     let entries = 1_000 / cost(1);
     for _ in 0..entries {
@@ -196,7 +196,7 @@ async fn what_is_settled_makes_room_before_entries_are_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn room_that_could_not_be_made_is_made_later() {
-    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, Full::DropOldest).await;
+    let (_folder, writer, requests) = writer(SyncPolicy::EachGroup, true).await;
     let (room, store) = (Arc::clone(&writer.room), writer.store.clone());
     let entries = 1_000 / cost(1);
     for _ in 0..entries {

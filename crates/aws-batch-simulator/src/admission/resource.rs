@@ -9,7 +9,7 @@ use super::growth::Growth;
 use super::partition::PARTITION_LIMIT;
 use super::partitions::Partitions;
 use super::pool::Pool;
-use super::tenant::{CALL, Calls};
+use super::tenant::{CALL, TenantCalls};
 use super::throttle::ThroughputLimit;
 use super::throughput::Throughput;
 
@@ -17,7 +17,7 @@ use super::throughput::Throughput;
 pub(super) struct Resource {
     pub(super) pool: Pool,
     pub(super) partitions: Option<Partitions>,
-    tenants: Vec<Calls>,
+    tenants: Vec<TenantCalls>,
     random: SmallRng,
 }
 
@@ -30,7 +30,9 @@ impl Resource {
             partitions: throughput
                 .partitions
                 .map(|count| Partitions::new(count, throughput.splits_after, now)),
-            tenants: tenants.map(|tenant| Calls::new(*tenant, now, &mut random)).collect(),
+            tenants: tenants
+                .map(|tenant| TenantCalls::new(*tenant, now, &mut random))
+                .collect(),
             random,
         }
     }

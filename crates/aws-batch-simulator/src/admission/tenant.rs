@@ -39,13 +39,13 @@ impl Tenant {
 
 /// The times of a tenant's calls.
 #[derive(Debug, Clone)]
-pub(super) struct Calls {
+pub(super) struct TenantCalls {
     mean: f64,
     pub(super) next: Option<Instant>,
     until: Option<Instant>,
 }
 
-impl Calls {
+impl TenantCalls {
     pub(super) fn new(tenant: Tenant, now: Instant, random: &mut SmallRng) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a small constant")]
         let mut calls = Self {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::change::{Change, Kind, one_of};
+use super::change::{Change, ChangeKind, one_of};
 use super::single::poisoned;
 use super::table::Table;
 use super::tables::Tables;
@@ -20,11 +20,11 @@ const MOST_ACTIONS: usize = 100;
 const LARGEST_TRANSACTION: usize = 4 * 1_024 * 1_024;
 
 /// The members that an action may be, of which it has one.
-const KINDS: [(&str, Kind); 4] = [
-    ("Put", Kind::Put),
-    ("Update", Kind::Update),
-    ("Delete", Kind::Delete),
-    ("ConditionCheck", Kind::Check),
+const KINDS: [(&str, ChangeKind); 4] = [
+    ("Put", ChangeKind::Put),
+    ("Update", ChangeKind::Update),
+    ("Delete", ChangeKind::Delete),
+    ("ConditionCheck", ChangeKind::Check),
 ];
 
 /// An action of a transaction.
@@ -46,7 +46,7 @@ pub(super) struct Participant {
 
 /// The actions of a request that are not checked yet, with their tables.
 pub(super) struct Requests {
-    requests: Vec<(usize, Kind, Value)>,
+    requests: Vec<(usize, ChangeKind, Value)>,
     tables: Vec<(String, Table)>,
 }
 
@@ -144,7 +144,7 @@ fn actions(value: Value) -> Result<Vec<Value>, Refusal> {
 }
 
 /// The only member of an action, which has this number.
-fn request_of(number: usize, mut action: Value) -> Result<(Kind, Value), Refusal> {
+fn request_of(number: usize, mut action: Value) -> Result<(ChangeKind, Value), Refusal> {
     let members = action.as_object_mut().ok_or_else(unexpected)?;
     let mut present = KINDS.into_iter().filter_map(|(member, kind)| {
         let request = members.remove(member).filter(|request| !request.is_null())?;
@@ -161,9 +161,9 @@ fn request_of(number: usize, mut action: Value) -> Result<(Kind, Value), Refusal
     let member = member[..1].to_lowercase() + &member[1..];
     let path = |of: &str| format!("transactItems.{number}.member.{member}.{of}");
     let required = match kind {
-        Kind::Update => Some(("UpdateExpression", "updateExpression")),
-        Kind::Check => Some(("ConditionExpression", "conditionExpression")),
-        Kind::Put | Kind::Delete => None,
+        ChangeKind::Update => Some(("UpdateExpression", "updateExpression")),
+        ChangeKind::Check => Some(("ConditionExpression", "conditionExpression")),
+        ChangeKind::Put | ChangeKind::Delete => None,
     };
     if let Some((_, of)) = required.filter(|(name, _)| request[*name].is_null()) {
         return Err(Refusal::validation(format!(
@@ -201,11 +201,11 @@ fn has_empty_key(table: &Table, change: &Change) -> bool {
 fn size(change: &Change) -> usize {
     let bytes = |value: &Value| value.as_object().and_then(|members| size_of_item(members).ok());
     match change.kind {
-        Kind::Put => change.size,
-        Kind::Update => {
+        ChangeKind::Put => change.size,
+        ChangeKind::Update => {
             let values = bytes(&change.request["ExpressionAttributeValues"]);
             bytes(change.entry()).unwrap_or_default() + values.unwrap_or_default()
         }
-        Kind::Delete | Kind::Check => bytes(change.entry()).unwrap_or_default(),
+        ChangeKind::Delete | ChangeKind::Check => bytes(change.entry()).unwrap_or_default(),
     }
 }

@@ -22,7 +22,7 @@ const EXPRESSIONS: [&str; 7] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChangeKind {
     Put,
     Update,
     Delete,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Check,
 }
 
-impl Kind {
+impl ChangeKind {
     pub(super) fn action(self) -> Action {
         match self {
             Self::Put => Action::Put,
@@ -49,7 +49,7 @@ impl Kind {
 /// A change of one item, checked as far as that is possible without the item.
 #[derive(Debug)]
 pub(super) struct Change {
-    pub(super) kind: Kind,
+    pub(super) kind: ChangeKind,
     /// The primary key as text. Empty until it is [found](Self::find_key).
     pub(super) key: String,
     /// The bytes of the item of a put, otherwise 0.
@@ -59,16 +59,16 @@ pub(super) struct Change {
 
 impl Change {
     /// Checks the item or the key of the request, but not whether it fits the table.
-    pub(super) fn parse(kind: Kind, request: Value, wording: Wording) -> Result<Self, Refusal> {
+    pub(super) fn parse(kind: ChangeKind, request: Value, wording: Wording) -> Result<Self, Refusal> {
         let entry = attributes(request.get(kind.entry_member()), kind.entry_member())?;
         let size = check_item(entry, wording)?;
-        if kind == Kind::Put && size > LARGEST_ITEM {
+        if kind == ChangeKind::Put && size > LARGEST_ITEM {
             return Err(Refusal::validation("Item size has exceeded the maximum allowed size"));
         }
         Ok(Self {
             kind,
             key: String::new(),
-            size: if kind == Kind::Put { size } else { 0 },
+            size: if kind == ChangeKind::Put { size } else { 0 },
             request,
         })
     }
@@ -78,7 +78,7 @@ impl Change {
         let Some(entry) = self.entry().as_object() else {
             return Ok(());
         };
-        self.key = if self.kind == Kind::Put {
+        self.key = if self.kind == ChangeKind::Put {
             let key = schema.key_of_item(entry)?;
             indexes.iter().try_for_each(|index| index.check(entry))?;
             key
@@ -95,7 +95,7 @@ impl Change {
 
     /// What the journal keeps: the request of an update, because its key alone does not say what it changes.
     pub(super) fn recorded(&self) -> &Value {
-        if self.kind == Kind::Update {
+        if self.kind == ChangeKind::Update {
             &self.request
         } else {
             self.entry()

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::change::{Change, Kind};
+use super::change::{Change, ChangeKind};
 use super::evaluation::{Evaluation, EvaluationFailure, Setting, delete, put};
 use super::expressions;
 use super::items::{Write, units_of};
@@ -106,7 +106,7 @@ impl TableState {
         let old = self.items.text(&change.key);
         let text = old.map(|(text, _)| text);
         let evaluation = evaluate(table.schema(), change, text, setting)?;
-        if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == Kind::Update) {
+        if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == ChangeKind::Update) {
             check_updated(table, &write.entry).map_err(EvaluationFailure::Item)?;
         }
         let old_size = old.map_or(0, |(_, size)| size);
@@ -162,13 +162,13 @@ fn evaluate(
 /// What a change without expressions writes. An update writes an item that has only the key, if there is none.
 fn write(change: &Change, old: Option<&str>) -> Option<Write> {
     match (change.kind, old) {
-        (Kind::Put, _) => Some(put(change, change.entry().clone(), change.size)),
-        (Kind::Delete, _) => Some(delete(change)),
-        (Kind::Update, None) => {
+        (ChangeKind::Put, _) => Some(put(change, change.entry().clone(), change.size)),
+        (ChangeKind::Delete, _) => Some(delete(change)),
+        (ChangeKind::Update, None) => {
             let size = change.attributes().and_then(|key| size_of_item(key).ok());
             Some(put(change, change.entry().clone(), size.unwrap_or_default()))
         }
-        (Kind::Update, Some(_)) | (Kind::Check, _) => None,
+        (ChangeKind::Update, Some(_)) | (ChangeKind::Check, _) => None,
     }
 }
 

@@ -35,7 +35,7 @@ mod wording;
 
 use serde_json::Value;
 
-use self::change::Kind;
+use self::change::ChangeKind;
 pub use self::index::IndexOptions;
 pub use self::key::KeyType;
 pub use self::options::TableOptions;
@@ -64,14 +64,14 @@ pub(crate) fn operate(
     match operation {
         "BatchGetItem" => get::get(tables, &mut body, answered).into(),
         "BatchWriteItem" => batch::write(tables, body, answered).into(),
-        "DeleteItem" => single::write(tables, Kind::Delete, body, answered).into(),
+        "DeleteItem" => single::write(tables, ChangeKind::Delete, body, answered).into(),
         "DescribeTable" => describe::describe(tables, &body).into(),
         "GetItem" => get::get_item(tables, &body).into(),
-        "PutItem" => single::write(tables, Kind::Put, body, answered).into(),
+        "PutItem" => single::write(tables, ChangeKind::Put, body, answered).into(),
         "Query" => query::query(tables, &body, answered).into(),
         "Scan" => scan::scan(tables, &body, answered).into(),
         "TransactWriteItems" => transaction::write(tables, tokens, body, answered).into(),
-        "UpdateItem" => single::write(tables, Kind::Update, body, answered).into(),
+        "UpdateItem" => single::write(tables, ChangeKind::Update, body, answered).into(),
         _ => Refusal::unknown_operation().into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::change::{CAPACITY, Change, Kind, problem_of_enum};
+use super::change::{CAPACITY, Change, ChangeKind, problem_of_enum};
 use super::consumed::ConsumedUnits;
 use super::decision::DecidedChange;
 use super::expressions;
@@ -25,7 +25,7 @@ struct CallOptions<'a> {
 
 pub(super) fn write(
     tables: &Tables,
-    kind: Kind,
+    kind: ChangeKind,
     body: Value,
     answered: &AnswerReceipt,
 ) -> Result<OperationOutcome, Refusal> {
@@ -55,7 +55,7 @@ pub(super) fn write(
     answer(&table, &change, &decided, &requested)
 }
 
-fn check(kind: Kind, body: Value) -> Result<Change, Refusal> {
+fn check(kind: ChangeKind, body: Value) -> Result<Change, Refusal> {
     requested(kind, &body)?;
     Change::parse(kind, body, Wording::Member)
 }
@@ -73,14 +73,14 @@ pub(super) fn poisoned() -> Refusal {
     Refusal::validation("One or more parameter values were invalid: the simulator is set to refuse this item")
 }
 
-fn requested(kind: Kind, body: &Value) -> Result<CallOptions<'_>, Refusal> {
+fn requested(kind: ChangeKind, body: &Value) -> Result<CallOptions<'_>, Refusal> {
     // The service names neither the member nor its value, and one of the allowed values wrongly.
     let of_values = problem_of_enum(body, "ReturnValues", "returnValues", &VALUES)?.map(|_| {
         "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
             .to_owned()
     });
     // An update stops there.
-    if let Some(problem) = of_values.as_ref().filter(|_| kind == Kind::Update) {
+    if let Some(problem) = of_values.as_ref().filter(|_| kind == ChangeKind::Update) {
         return Err(invalid_member(problem));
     }
     let problems = [
@@ -101,7 +101,7 @@ fn requested(kind: Kind, body: &Value) -> Result<CallOptions<'_>, Refusal> {
     ];
     invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
     let values = body["ReturnValues"].as_str();
-    if kind != Kind::Update && !matches!(values, None | Some("NONE" | "ALL_OLD")) {
+    if kind != ChangeKind::Update && !matches!(values, None | Some("NONE" | "ALL_OLD")) {
         return Err(invalid_member("ReturnValues can only be ALL_OLD or NONE"));
     }
     Ok(CallOptions {

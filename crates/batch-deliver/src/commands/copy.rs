@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::format::Writes;
 use crate::job::Job;
 use crate::keeping::Places;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{self, Access, Change, Destination, ExistingTable, Expressions, PaceOptions, Target};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
@@ -22,7 +22,7 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 const KEY: &str = "#key";
 
 /// Copies the items.
-pub(super) async fn run(arguments: CopyArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: CopyArguments) -> Result<CommandOutcome, Failure> {
     let console = arguments.output.console();
     let reads = arguments
         .reads

@@ -7,12 +7,12 @@ use super::table::{needed, single, whole};
 use crate::arguments::{CommonArguments, DeleteArguments};
 use crate::console::counted;
 use crate::job::InputJob;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{Change, Settings, Target};
 use crate::source::{Input, InputStorage, described};
 
 /// Deletes the items of the inputs.
-pub(super) async fn run(arguments: DeleteArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DeleteArguments) -> Result<CommandOutcome, Failure> {
     let matching = &arguments.matching;
     if arguments.all || matching.filter.is_some() || matching.is_of_one_key() {
         return Box::pin(matching::delete(arguments)).await;
@@ -39,7 +39,7 @@ pub(super) async fn begin<T: Target>(
     job: InputJob<T>,
     common: &CommonArguments,
     yes: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     if yes || !can_ask() {
         deliver(job, common).await
     } else {

@@ -9,13 +9,13 @@ use super::delete::begin;
 use crate::arguments::DeleteObjectsArguments;
 use crate::console::{Console, counted};
 use crate::format::{Keys, LineFormat, TextFormat};
-use crate::job::Look;
-use crate::outcome::{Failure, Outcome};
+use crate::job::FirstEntriesCheck;
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{self, ObjectLookup};
 use crate::source::Order;
 
 /// Deletes the objects whose keys the inputs have.
-pub(super) async fn run(arguments: DeleteObjectsArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DeleteObjectsArguments) -> Result<CommandOutcome, Failure> {
     let DeleteObjectsArguments {
         bucket,
         format,
@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: DeleteObjectsArguments) -> Result<Outcome, Fa
 }
 
 /// Refuses to delete anything if none of the first objects exists: then the lines are probably no keys.
-fn look(bucket: String, lookup: ObjectLookup, console: Console) -> Look<ObjectIdentifier> {
+fn look(bucket: String, lookup: ObjectLookup, console: Console) -> FirstEntriesCheck<ObjectIdentifier> {
     Arc::new(move |first: &[&ObjectIdentifier]| {
         let (bucket, lookup, console) = (bucket.clone(), lookup.clone(), console.clone());
         let first: Vec<ObjectIdentifier> = first.iter().copied().cloned().collect();

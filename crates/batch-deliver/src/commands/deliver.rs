@@ -12,7 +12,7 @@ use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
 use crate::job::{InputJob, InputReads, Job, Occasion, Run, Source, StartFailure};
 use crate::keeping::{DeadLetter, FailedConditions, Places};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::{FileIdentity, is_standard};
 use crate::progress::Summary;
 use crate::sink::{Access, Destination, PaceOptions, Settings, Target};
@@ -25,7 +25,7 @@ use crate::{connection, sink};
 type Confirmation<T> = fn(&InputJob<T>, &[Input]) -> Result<(), Failure>;
 
 /// Delivers the inputs.
-pub(super) async fn deliver<T: Target>(job: InputJob<T>, common: &CommonArguments) -> Result<Outcome, Failure> {
+pub(super) async fn deliver<T: Target>(job: InputJob<T>, common: &CommonArguments) -> Result<CommandOutcome, Failure> {
     Box::pin(deliver_after(job, common, None)).await
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn deliver_after<T: Target>(
     mut delivery: InputJob<T>,
     common: &CommonArguments,
     before: Option<Confirmation<T>>,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let mut inputs = named(&common.inputs, &delivery.job.connection).await?;
     for input in &mut inputs {
         input.encoding = common.encoding;

@@ -15,14 +15,14 @@ use crate::connection::can_be_renewed;
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::format::{Item, Key, comparable};
 use crate::keeping::{Comparison, ItemDifference, Pairs, Side};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::{CLOSED, is_standard_closed};
 use crate::sink::ExistingTable;
 use crate::source::{ScannedItems, TableReads, unread};
 use crate::stop::Stop;
 
 /// Compares the items.
-pub(super) async fn run(arguments: DiffArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DiffArguments) -> Result<CommandOutcome, Failure> {
     let console = arguments.output.console();
     let SimulatedTable { simulated, key } = &arguments.simulation;
     let simulation = Simulation::of_source(&arguments.service, simulated, &console)?;
@@ -90,7 +90,7 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<Outcome, Failure> {
     console.clear_bar();
     if ended.is_err() && stop.was_interrupted() {
         console.warn("interrupted: the tables were not compared");
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     ended?;
     let printed = |error: io::Error| Failure::Failed(format!("the differences cannot be written: {error}"));
@@ -108,9 +108,9 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<Outcome, Failure> {
     });
     console.emit(&event).map_err(printed)?;
     Ok(if compared.is_equal() {
-        Outcome::Delivered
+        CommandOutcome::Delivered
     } else {
-        Outcome::Undelivered
+        CommandOutcome::Undelivered
     })
 }
 
@@ -141,7 +141,7 @@ async fn dry_run(
     tables: [&ExistingTable; 2],
     read_price: Option<f64>,
     console: &Console,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let (mut told, mut words) = (Vec::new(), Vec::new());
     for (reads, table) in sides.iter().zip(tables) {
         let of_table = TableFigures::by(table, reads).await?;

@@ -14,13 +14,13 @@ use crate::arguments::DrainArguments;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{counted, grouped, time};
 use crate::keeping::MovedLines;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::is_standard;
 use crate::sink::Drain;
 use crate::stop::Stop;
 
 /// Writes the messages.
-pub(super) async fn run(arguments: DrainArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: DrainArguments) -> Result<CommandOutcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let is_standard = is_standard(Path::new(&arguments.file));
@@ -91,11 +91,11 @@ pub(super) async fn run(arguments: DrainArguments) -> Result<Outcome, Failure> {
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command continues"
         ));
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     match drained.failure.as_deref().or(stop.failure()) {
         Some(failure) => Err(Failure::Failed(format!("{from}: {failure}"))),
-        None if drained.undeleted > 0 || drained.is_full() => Ok(Outcome::Undelivered),
-        None => Ok(Outcome::Delivered),
+        None if drained.undeleted > 0 || drained.is_full() => Ok(CommandOutcome::Undelivered),
+        None => Ok(CommandOutcome::Delivered),
     }
 }

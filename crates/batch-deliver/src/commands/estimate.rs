@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::console::{Console, counted, dollars, grouped, rate, size};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::ExistingTable;
 use crate::source::TableReads;
 
@@ -102,7 +102,7 @@ pub(super) fn write_units(items: u64, (of_items, bytes): (u64, u64)) -> u64 {
 
 impl Estimate {
     /// Prints it, and that `nothing` has happened.
-    pub(super) fn print(&self, console: &Console, nothing: &str) -> Result<Outcome, Failure> {
+    pub(super) fn print(&self, console: &Console, nothing: &str) -> Result<CommandOutcome, Failure> {
         let (reads, writes, all) = self.dollars();
         let cost = |words: String, dollars_of: Option<f64>| match dollars_of {
             None => words,
@@ -119,7 +119,7 @@ impl Estimate {
         );
         console.info(&format!("{}: {}; {nothing}", self.words, words.join(", ")));
         console.report(&self.event())?;
-        Ok(Outcome::Delivered)
+        Ok(CommandOutcome::Delivered)
     }
 
     /// Of the reads, of the writes, and of both. What has no price is not known.

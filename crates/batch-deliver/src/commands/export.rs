@@ -14,7 +14,7 @@ use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, counted, grouped, lossy_words, rate, size, time};
 use crate::format::{ItemFormat, named_as_rows};
 use crate::keeping::Location;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::is_standard;
 use crate::sink::LineWriter;
 use crate::source::{ScanFigures, ScannedItems, unread};
@@ -24,7 +24,7 @@ use crate::stop::Stop;
 const WRITTEN: usize = 256 << 10;
 
 /// Writes the items.
-pub(super) async fn run(arguments: ExportArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: ExportArguments) -> Result<CommandOutcome, Failure> {
     let console = arguments.output.console();
     let is_standard = matches!(&arguments.file, Location::File(path) if is_standard(path));
     if is_standard && console.is_json() {
@@ -92,7 +92,7 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    async fn write(&self, mut items: ScannedItems, mut lines: LineWriter) -> Result<Outcome, Failure> {
+    async fn write(&self, mut items: ScannedItems, mut lines: LineWriter) -> Result<CommandOutcome, Failure> {
         let started = Instant::now();
         let progress = items.progress();
         self.console.show_bar(None);
@@ -139,7 +139,7 @@ impl Export<'_> {
                     "interrupted: the items of {} are not complete in {name}",
                     self.table
                 ));
-                return Ok(Outcome::Interrupted);
+                return Ok(CommandOutcome::Interrupted);
             }
             Err(failure) => {
                 lines.abandon().await;
@@ -170,7 +170,7 @@ impl Export<'_> {
             "seconds": elapsed.as_secs_f64(), "lossy": lossy,
         });
         self.console.report(&event)?;
-        Ok(Outcome::Delivered)
+        Ok(CommandOutcome::Delivered)
     }
 
     fn show(&self, written: u64, figures: &ScanFigures) -> Result<(), Failure> {

@@ -3,14 +3,14 @@
 use super::deliver::deliver;
 use super::table::{needed, single, whole};
 use crate::arguments::LoadArguments;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::Change;
 
 /// The placeholder for the partition key, which every item has.
 const KEY: &str = "#key";
 
 /// Puts the items of the inputs.
-pub(super) async fn run(arguments: LoadArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: LoadArguments) -> Result<CommandOutcome, Failure> {
     let LoadArguments {
         from,
         if_absent,

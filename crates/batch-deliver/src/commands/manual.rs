@@ -7,13 +7,13 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::arguments::Arguments;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::{CLOSED, is_standard_closed};
 
 const PROGRAM: &str = "batch-deliver";
 
 /// Prints the script that completes the arguments in this shell.
-pub(super) fn completions(shell: Shell) -> Result<Outcome, Failure> {
+pub(super) fn completions(shell: Shell) -> Result<CommandOutcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), PROGRAM, &mut script);
     let script = String::from_utf8_lossy(&script);
@@ -22,7 +22,7 @@ pub(super) fn completions(shell: Shell) -> Result<Outcome, Failure> {
 }
 
 /// Prints the help of the program, or of one of its commands, as `--help` does.
-pub(super) fn help(command: Option<&str>) -> Result<Outcome, Failure> {
+pub(super) fn help(command: Option<&str>) -> Result<CommandOutcome, Failure> {
     let program = Arguments::command();
     if command.is_some_and(|name| program.find_subcommand(name).is_none()) {
         return Err(unknown(&program));
@@ -31,12 +31,12 @@ pub(super) fn help(command: Option<&str>) -> Result<Outcome, Failure> {
     // Help counts as an error of the arguments, which does not end the program by itself.
     match program.try_get_matches_from(arguments) {
         Err(help) => written(help.print().and_then(|()| stdout().flush())),
-        Ok(_) => Ok(Outcome::Delivered),
+        Ok(_) => Ok(CommandOutcome::Delivered),
     }
 }
 
 /// Prints the manual page of the program, or of one of its commands.
-pub(super) fn page(command: Option<&str>) -> Result<Outcome, Failure> {
+pub(super) fn page(command: Option<&str>) -> Result<CommandOutcome, Failure> {
     // Gives each command its name: `batch-deliver-load`.
     let mut program = Arguments::command();
     program.build();
@@ -61,7 +61,7 @@ fn unknown(program: &Command) -> Failure {
     Failure::WrongUse(format!("there is no such command; name one of {}", names.join(", ")))
 }
 
-fn print(text: &[u8]) -> Result<Outcome, Failure> {
+fn print(text: &[u8]) -> Result<CommandOutcome, Failure> {
     if is_standard_closed() {
         return Err(Failure::WrongUse(CLOSED.to_owned()));
     }
@@ -69,13 +69,13 @@ fn print(text: &[u8]) -> Result<Outcome, Failure> {
     written(output.write_all(text).and_then(|()| output.flush()))
 }
 
-fn written(result: io::Result<()>) -> Result<Outcome, Failure> {
+fn written(result: io::Result<()>) -> Result<CommandOutcome, Failure> {
     match result {
         // The reader, such as `head`, wants no more.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Outcome::Delivered),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(CommandOutcome::Delivered),
         Err(error) => Err(Failure::Failed(format!(
             "the standard output cannot be written: {error}"
         ))),
-        Ok(()) => Ok(Outcome::Delivered),
+        Ok(()) => Ok(CommandOutcome::Delivered),
     }
 }

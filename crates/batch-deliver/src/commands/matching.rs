@@ -16,7 +16,7 @@ use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
 use crate::job::Job;
 use crate::keeping::Places;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{
     self, BatchTarget, Change, Destination, DynamoTable, ExistingTable, Expressions, ItemWrite, PaceOptions, Settings,
     Target,
@@ -24,7 +24,7 @@ use crate::sink::{
 use crate::source::{Flaw, TableReads};
 
 /// Deletes the items.
-pub(super) async fn delete(arguments: DeleteArguments) -> Result<Outcome, Failure> {
+pub(super) async fn delete(arguments: DeleteArguments) -> Result<CommandOutcome, Failure> {
     let DeleteArguments {
         from,
         yes,
@@ -54,7 +54,7 @@ pub(super) async fn delete(arguments: DeleteArguments) -> Result<Outcome, Failur
 }
 
 /// Updates the items.
-pub(super) async fn update(arguments: UpdateArguments) -> Result<Outcome, Failure> {
+pub(super) async fn update(arguments: UpdateArguments) -> Result<CommandOutcome, Failure> {
     let expression = arguments.expression();
     let UpdateArguments {
         from,
@@ -209,7 +209,7 @@ impl<'a> MatchedItems<'a> {
 
     /// Counts the items, and says what writing them takes, each of which takes this many units for each kilobyte. Of their size only
     /// the average of the table is known.
-    async fn dry_run(&self, matching: &MatchArguments, units_of_write: usize) -> Result<Outcome, Failure> {
+    async fn dry_run(&self, matching: &MatchArguments, units_of_write: usize) -> Result<CommandOutcome, Failure> {
         let (items, units) = self.counted().await?;
         if items == 0
             && let Some(words) = mismatch(&self.reads, &self.key)
@@ -246,7 +246,7 @@ impl<'a> MatchedItems<'a> {
         destination: Destination<T>,
         settings: Settings,
         entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + Sync + 'static,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<CommandOutcome, Failure> {
         let places = Places::from(&self.common.recovery);
         places.check(&[], &[])?;
         let job = Job {

@@ -30,10 +30,10 @@ mod update;
 mod worker;
 
 use crate::arguments::{Arguments, Command};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 
 /// Runs the command.
-pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, Failure> {
+pub(crate) async fn run(arguments: Arguments) -> Result<CommandOutcome, Failure> {
     match arguments.command {
         Command::Load(load) => Box::pin(load::run(load)).await,
         Command::Update(update) => Box::pin(update::run(update)).await,

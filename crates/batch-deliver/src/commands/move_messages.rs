@@ -13,12 +13,12 @@ use super::site;
 use crate::arguments::{MessageArguments, MoveArguments, OtherSide, Output};
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, counted, grouped, rate, time};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{ExistingQueue, Move, MoveResult, PaceOptions, ReceiveProgress, existing_queue};
 use crate::stop::Stop;
 
 /// Moves the messages.
-pub(super) async fn run(arguments: MoveArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: MoveArguments) -> Result<CommandOutcome, Failure> {
     let console = arguments.output.console();
     let simulation = Simulation::of_source(&arguments.service, &arguments.simulation, &console)?;
     let connection = Connection::from(&arguments.service).until(arguments.pace.deadline);
@@ -81,7 +81,7 @@ pub(super) struct QueueMove<'a> {
 }
 
 impl QueueMove<'_> {
-    pub(super) async fn run(self) -> Result<Outcome, Failure> {
+    pub(super) async fn run(self) -> Result<CommandOutcome, Failure> {
         self.check().await?;
         let hidden = HiddenBaseline::of(&self.from).await?;
         let console = self.output.console();
@@ -202,7 +202,7 @@ fn end(
     (moved, hidden): (&MoveResult, Option<u64>),
     elapsed: Duration,
     stop: &Stop,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     if moved.unmatched > 0 {
         console.info(&format!(
             "kept in {from}: {} that did not match",
@@ -240,14 +240,14 @@ fn end(
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command continues"
         ));
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     if let Some(failure) = moved.failure.as_deref().or(stop.failure()) {
         return Err(Failure::Failed(format!("{from}: {failure}")));
     }
     Ok(if moved.unsent + moved.undeleted > 0 || moved.is_full() {
-        Outcome::Undelivered
+        CommandOutcome::Undelivered
     } else {
-        Outcome::Delivered
+        CommandOutcome::Delivered
     })
 }

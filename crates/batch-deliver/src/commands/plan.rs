@@ -7,14 +7,14 @@ use tokio::task;
 use crate::arguments::{PlanArguments, PlanFormat};
 use crate::console::{self, counted, grouped, size};
 use crate::format::{TableFormat, refusal};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::check_standard;
 use crate::sink;
 use crate::source::{Input, described, named};
 use crate::worker::{InputVersion, PlannedShard, interleaved, planned_segments};
 
 /// Writes the shards of the inputs to the standard output.
-pub(super) async fn run(arguments: PlanArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: PlanArguments) -> Result<CommandOutcome, Failure> {
     check_standard()?;
     if let Some(table) = &arguments.from_table {
         return of_table(table, &arguments).await;
@@ -44,11 +44,11 @@ pub(super) async fn run(arguments: PlanArguments) -> Result<Outcome, Failure> {
         size(bytes)
     ));
     write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
-    Ok(Outcome::Delivered)
+    Ok(CommandOutcome::Delivered)
 }
 
 /// Writes the segments of a table to the standard output.
-async fn of_table(name: &str, arguments: &PlanArguments) -> Result<Outcome, Failure> {
+async fn of_table(name: &str, arguments: &PlanArguments) -> Result<CommandOutcome, Failure> {
     let table = sink::existing(name, &(&arguments.service).into(), "--from-table").await?;
     let shards = planned_segments(name, arguments.segments.unwrap_or(1));
     let (count, described) = (counted(shards.len() as u64, "segment"), table.size());
@@ -58,7 +58,7 @@ async fn of_table(name: &str, arguments: &PlanArguments) -> Result<Outcome, Fail
     });
     console::print(&format!("{count} of {name}{}", described.unwrap_or_default()));
     write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
-    Ok(Outcome::Delivered)
+    Ok(CommandOutcome::Delivered)
 }
 
 fn can_be_cut(input: &Input, cutting: PlanFormat) -> io::Result<bool> {

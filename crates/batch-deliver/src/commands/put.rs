@@ -8,14 +8,14 @@ use crate::format::{
     DeliveryRecords, EventDefaults, EventLines, Groups, LineFormat, LineParser, Notifications, StreamRecords,
     TextFormat,
 };
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{self, Settings, Target};
 
 /// Aggregated records are paced in units of 64 bytes, others in KiB.
 const AGGREGATED_UNITS_OF_KIB: f64 = 16.0;
 
 /// Puts the entries of the inputs.
-pub(super) async fn run(arguments: PutArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: PutArguments) -> Result<CommandOutcome, Failure> {
     let PutArguments {
         destination,
         format,
@@ -98,7 +98,7 @@ async fn put<T, P>(
     destination: sink::Destination<T>,
     settings: Settings,
     common: &CommonArguments,
-) -> Result<Outcome, Failure>
+) -> Result<CommandOutcome, Failure>
 where
     T: Target,
     P: LineParser<T::Entry> + Clone + Sync + 'static,

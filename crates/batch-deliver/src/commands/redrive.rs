@@ -3,11 +3,11 @@
 use super::move_messages::QueueMove;
 use crate::arguments::RedriveArguments;
 use crate::connection::Connection;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{ExistingQueue, PaceOptions, QueueName, existing_queue};
 
 /// Moves the messages.
-pub(super) async fn run(arguments: RedriveArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: RedriveArguments) -> Result<CommandOutcome, Failure> {
     if arguments.service.simulate.is_some() {
         let words =
             "a simulated queue has no dead letters of another one: leave out --simulate, or try move --simulate";

@@ -8,11 +8,11 @@ use super::deliver::deliver;
 use crate::arguments::QueueArguments;
 use crate::format::{GroupedMessages, Groups, Messages, TextFormat};
 use crate::job::InputJob;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{self, Target};
 
 /// Sends the messages of the inputs.
-pub(super) async fn run(arguments: QueueArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: QueueArguments) -> Result<CommandOutcome, Failure> {
     Box::pin(deliver(job(&arguments).await?, &arguments.common)).await
 }
 

@@ -11,7 +11,7 @@ use tokio::task::block_in_place;
 use crate::arguments::SpoolArguments;
 use crate::console::{Console, escaped, grouped, size, time};
 use crate::keeping::MovedLines;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::output::is_standard;
 use crate::sink::SafeLines;
 use crate::source::{Spool, SpooledEntry};
@@ -21,7 +21,7 @@ use crate::stop::Stop;
 const CAUSES_SHOWN: usize = 5;
 
 /// Runs the command.
-pub(super) fn run(arguments: &SpoolArguments) -> Result<Outcome, Failure> {
+pub(super) fn run(arguments: &SpoolArguments) -> Result<CommandOutcome, Failure> {
     let console = arguments.output.console();
     let Some(to) = &arguments.to else {
         return block_in_place(|| shown(&arguments.folder, &console));
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &SpoolArguments) -> Result<Outcome, Failure> {
 }
 
 /// Prints what is in the folder, which may be in use.
-fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
+fn shown(folder: &Path, console: &Console) -> Result<CommandOutcome, Failure> {
     let figures = Spool::figures(folder)?;
     let oldest = figures.oldest.map(|age| format!(", the oldest of {} ago", time(age)));
     console.info(&format!(
@@ -53,11 +53,11 @@ fn shown(folder: &Path, console: &Console) -> Result<Outcome, Failure> {
         "event": "report", "entries": figures.entries, "refused": figures.refused, "bytes": figures.bytes,
         "oldest_seconds": figures.oldest.as_ref().map(Duration::as_secs_f64),
     }))?;
-    Ok(Outcome::Delivered)
+    Ok(CommandOutcome::Delivered)
 }
 
 /// Moves entries, each of which is removed from the spool when its line is on the disk.
-fn moved(arguments: &SpoolArguments, to: &str, console: &Console, stop: &Stop) -> Result<Outcome, Failure> {
+fn moved(arguments: &SpoolArguments, to: &str, console: &Console, stop: &Stop) -> Result<CommandOutcome, Failure> {
     let mut spool = Spool::open(&arguments.folder, arguments.refused)?;
     let mut lines = MovedLines::open(to)?;
     let mut moved = MovedEntries::default();
@@ -74,7 +74,7 @@ fn moved(arguments: &SpoolArguments, to: &str, console: &Console, stop: &Stop) -
 }
 
 /// Moves what can be read of a damaged spool: refused entries to a file of their own.
-fn salvaged(folder: &Path, to: &str, console: &Console) -> Result<Outcome, Failure> {
+fn salvaged(folder: &Path, to: &str, console: &Console) -> Result<CommandOutcome, Failure> {
     if to == "-" {
         let words = "--salvage writes two files, and not the standard output: name a file with --to";
         return Err(Failure::WrongUse(words.to_owned()));
@@ -113,9 +113,9 @@ fn salvaged(folder: &Path, to: &str, console: &Console) -> Result<Outcome, Failu
     }))?;
     let is_whole = salvaged.lost == 0 && !salvaged.may_have_been_delivered;
     Ok(if is_whole {
-        Outcome::Delivered
+        CommandOutcome::Delivered
     } else {
-        Outcome::Undelivered
+        CommandOutcome::Undelivered
     })
 }
 
@@ -144,11 +144,11 @@ impl MovedEntries {
     fn all(&mut self, spool: &mut Spool, lines: &mut MovedLines, to: &str, stop: &Stop) -> Result<(), Failure> {
         while !stop.token.is_cancelled() {
             let entries = spool.first()?;
-            let Some(last) = entries.last().map(|entry| entry.number) else {
+            let Some(last) = entries.last() else {
                 break;
             };
             keep(lines, to, &entries.iter().collect::<Vec<_>>())?;
-            spool.remove(last)?;
+            spool.remove_until(last)?;
             self.entries += entries.len() as u64;
             for cause in entries.into_iter().filter_map(|entry| entry.cause) {
                 *self.causes.entry(cause).or_default() += 1;
@@ -164,7 +164,7 @@ fn report(
     console: &Console,
     stop: &Stop,
     MovedEntries { entries, causes }: MovedEntries,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let (from, place) = (
         arguments.folder.display(),
         if is_standard(Path::new(to)) {
@@ -188,9 +188,9 @@ fn report(
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command continues"
         ));
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
-    Ok(Outcome::Delivered)
+    Ok(CommandOutcome::Delivered)
 }
 
 fn counted(entries: u64) -> String {

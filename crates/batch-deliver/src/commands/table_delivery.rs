@@ -6,7 +6,7 @@ use crate::connection::can_be_renewed;
 use crate::format::Item;
 use crate::job::{DELIVERED_AGAIN, Job, Occasion, OpenedJob, Run, Source, StartFailure, TableScan};
 use crate::keeping::{Claim, DeadLetter, Places};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{DeliveryOptions, ExistingTable, Target};
 use crate::source::{Flaw, TableReads};
 use crate::stop::Stop;
@@ -45,7 +45,7 @@ impl<'a> TableDelivery<'a> {
         self,
         job: &Job<T>,
         opened: OpenedJob<'_, T::Entry>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<CommandOutcome, Failure> {
         let console = &job.console;
         console.info(&format!("reading {}", self.reads.table));
         let dead_letter = match &self.places.dead_letter {
@@ -72,7 +72,7 @@ impl<'a> TableDelivery<'a> {
         })?;
         let ended = summary.print(console)?;
         let words = self.when_nothing_matches.filter(|_| !has_begun && summary.is_empty());
-        if let Some(words) = words.filter(|_| ended == Outcome::Delivered) {
+        if let Some(words) = words.filter(|_| ended == CommandOutcome::Delivered) {
             console.warn(&words);
         }
         Ok(ended)

@@ -4,11 +4,11 @@ use super::deliver::deliver;
 use super::matching;
 use super::table::{needed, single};
 use crate::arguments::UpdateArguments;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::Change;
 
 /// Updates the items whose keys the inputs have.
-pub(super) async fn run(arguments: UpdateArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: UpdateArguments) -> Result<CommandOutcome, Failure> {
     if arguments.matching.filter.is_some() {
         return Box::pin(matching::update(arguments)).await;
     }

@@ -11,12 +11,12 @@ use crate::connection::Connection;
 use crate::format::{ItemFormat, TableFormat, TextFormat};
 use crate::job::InputJob;
 use crate::keeping::Location;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
 use crate::worker::{Exporter, SegmentSource, SourceTables, Worker, work};
 
 /// Delivers shards until the program is stopped.
-pub(super) async fn run(arguments: WorkerArguments) -> Result<Outcome, Failure> {
+pub(super) async fn run(arguments: WorkerArguments) -> Result<CommandOutcome, Failure> {
     if arguments.checkpoints.is_some() && arguments.dead_letters.is_none() && arguments.of_segments.export.is_none() {
         // Without dead letters, an entry that was given up would count as delivered.
         let words = "--checkpoints needs --dead-letters <DIR>: without them, an entry that was given up would be lost";
@@ -125,7 +125,7 @@ async fn say_site<T: Target>(InputJob { job, .. }: &InputJob<T>) {
 }
 
 /// Exports segments until the program is stopped.
-async fn export(arguments: WorkerArguments) -> Result<Outcome, Failure> {
+async fn export(arguments: WorkerArguments) -> Result<CommandOutcome, Failure> {
     let of_segments = arguments.of_segments;
     let format = match arguments.format {
         None | Some(ShardFormat::Dynamodb) => ItemFormat::Dynamodb,

@@ -13,7 +13,7 @@ use crate::source::RecordBatch;
 use crate::stop::Stop;
 
 /// Looks at entries. An error is why none of all entries is to be sent.
-pub(crate) type Look<E> = Arc<dyn Fn(&[&E]) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
+pub(crate) type FirstEntriesCheck<E> = Arc<dyn Fn(&[&E]) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
 /// The most entries that are looked at.
 const LOOKED_AT: usize = 20;
@@ -23,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 impl<E: Send + Sync + 'static> ReaderHandle<E> {
     /// The same records, after a look at the first entries.
-    pub(super) async fn looked_at(mut self, look: &Look<E>, stop: &Stop) -> Result<Self, Failure> {
+    pub(super) async fn looked_at(mut self, look: &FirstEntriesCheck<E>, stop: &Stop) -> Result<Self, Failure> {
         let mut batches = Vec::new();
         let first = tokio::select! {
             batch = self.receiver.recv() => batch,

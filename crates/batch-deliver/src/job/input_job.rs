@@ -8,7 +8,7 @@ use super::Job;
 use super::inputs::InputReads;
 use crate::console::{counted, grouped, size};
 use crate::keeping::ShownLines;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{EntrySize, Target};
 use crate::source::{Input, SettledRecords};
 
@@ -35,7 +35,7 @@ pub(crate) struct Sums {
 
 impl<T: Target> InputJob<T> {
     /// Checks every line against the key and the limits, as a delivery would. Blocks.
-    pub(crate) fn dry_run(&self, inputs: Vec<Input>) -> Result<Outcome, Failure> {
+    pub(crate) fn dry_run(&self, inputs: Vec<Input>) -> Result<CommandOutcome, Failure> {
         let sums = self.sums(inputs)?;
         let console = &self.job.console;
         console.info(&sums.words(self.job.destination.unit));
@@ -53,9 +53,9 @@ impl<T: Target> InputJob<T> {
         });
         console.report(&event)?;
         Ok(if sums.flaws == 0 {
-            Outcome::Delivered
+            CommandOutcome::Delivered
         } else {
-            Outcome::Undelivered
+            CommandOutcome::Undelivered
         })
     }
 

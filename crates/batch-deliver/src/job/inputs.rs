@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::first_entries::Look;
+use super::first_entries::FirstEntriesCheck;
 use super::reading::{ReaderHandle, StartFailure};
 use crate::keeping::{Journal, LoadState};
-use crate::source::{self, Format, Input, Order, ReadSoFar, SettledRecords, Turns};
+use crate::source::{self, Format, Input, Order, ReadProgress, SettledRecords, Turns};
 use crate::stop::Stop;
 
 /// How inputs are read.
@@ -15,7 +15,7 @@ pub(crate) struct InputReads<E> {
     /// The order of the inputs; `None` if it depends on them.
     pub(crate) order: Option<Order>,
     /// Looks at the first entries, unless an earlier run has begun with them.
-    pub(crate) look: Option<Look<E>>,
+    pub(crate) look: Option<FirstEntriesCheck<E>>,
 }
 
 impl<E: Send + Sync + 'static> InputReads<E> {
@@ -50,7 +50,7 @@ impl<E: Send + Sync + 'static> InputReads<E> {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
         let settled = state.as_ref().map(|state| state.settled.clone());
-        let read_so_far = ReadSoFar::default();
+        let read_so_far = ReadProgress::default();
         let mut turns = self.turns(inputs, settled.unwrap_or_default());
         if state.is_some() {
             turns = turns.with_checksums(read_so_far.clone());

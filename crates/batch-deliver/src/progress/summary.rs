@@ -11,7 +11,7 @@ use crate::console::{Console, NOT_THERE, counted, grouped, rate, time};
 use crate::keeping::{
     BadLines, CauseTally, DeadLetter, Failures, InputEnd, LettersWritten, Location, Reason, Settlement,
 };
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{Report, SimulatedService};
 use crate::source::{LineBreaks, STANDARD_INPUT};
 
@@ -39,7 +39,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Prints the summary.
-    pub(crate) fn print(&self, console: &Console) -> Result<Outcome, Failure> {
+    pub(crate) fn print(&self, console: &Console) -> Result<CommandOutcome, Failure> {
         console.info(&self.figures());
         if let Some(line_breaks) = &self.line_breaks {
             console.info(&line_breaks.to_string());
@@ -68,7 +68,7 @@ impl Summary {
             console.warn(&words);
         }
         let outcome = self.outcome();
-        if outcome != Outcome::Delivered {
+        if outcome != CommandOutcome::Delivered {
             self.how_to_continue().iter().for_each(|words| console.warn(words));
         }
         console.report(&self.event())?;
@@ -76,19 +76,19 @@ impl Summary {
         Ok(outcome)
     }
 
-    /// Notes in the journal that all failures were reported, if the whole is done. Otherwise the run that does the rest reports them again.
-    fn reported(&self, outcome: Outcome) -> Result<(), Failure> {
+    /// Notes in the journal that all failures are told, if the whole is done. Otherwise the run that does the rest tells them once more.
+    fn reported(&self, outcome: CommandOutcome) -> Result<(), Failure> {
         let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
             return Ok(());
         };
-        if outcome == Outcome::Interrupted || self.journal_error.is_some() {
+        if outcome == CommandOutcome::Interrupted || self.journal_error.is_some() {
             return Ok(());
         }
         block_in_place(|| journal.reported())
             .map_err(|error| Failure::Failed(format!("the journal cannot record that this was reported: {error}")))
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> CommandOutcome {
         let is_whole = self.report.finished
             && self.report.undelivered == 0
             && self.bad_lines.count() == 0
@@ -99,9 +99,9 @@ impl Summary {
             && bad_lines.error.is_none()
             && self.failed_conditions().is_none();
         match (is_whole, is_kept, self.settling.stop.was_interrupted()) {
-            (true, true, _) => Outcome::Delivered,
-            (false, true, true) => Outcome::Interrupted,
-            _ => Outcome::Undelivered,
+            (true, true, _) => CommandOutcome::Delivered,
+            (false, true, true) => CommandOutcome::Interrupted,
+            _ => CommandOutcome::Undelivered,
         }
     }
 

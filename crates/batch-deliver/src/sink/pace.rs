@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use aws_batch_delivery::DeliveryOptions;
-use aws_batch_delivery::backoff::{Adaptive, Exponential, Linear, Quadratic, Responsive};
+use aws_batch_delivery::backoff::{Adaptive, Exponential, Polynomial, Responsive};
 use tokio::time::Instant;
 
 use crate::outcome::Failure;
+
+/// The first of the delays that grow with the square of the retry's number.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long calls in flight may take after an interruption: less than the 30 s of an attempt, but enough for most calls.
 pub(crate) const GRACE: Duration = Duration::from_secs(20);
@@ -81,8 +84,8 @@ impl PaceOptions {
             Strategy::FullJitter => options.backoff(Exponential::full_jitter()),
             Strategy::EqualJitter => options.backoff(Exponential::equal_jitter()),
             Strategy::DecorrelatedJitter => options.backoff(Exponential::decorrelated_jitter()),
-            Strategy::Linear => options.backoff(Linear::default()),
-            Strategy::Quadratic => options.backoff(Quadratic::default()),
+            Strategy::Linear => options.backoff(Polynomial::default()),
+            Strategy::Quadratic => options.backoff(Polynomial::quadratic(INTERVAL)),
             Strategy::Exponential => options.backoff(Exponential::default()),
         };
         if let Some(retries) = self.retries {

@@ -13,7 +13,7 @@ use super::file::StoredFile;
 use super::names::{near_path, near_words};
 use super::object::Object;
 use super::part::{Part, PartReader};
-use super::read_so_far::{Beginning, ReadSoFar};
+use super::read_so_far::{Beginning, ReadProgress};
 use super::record::is_of_machine;
 use super::{encoding, export};
 use crate::outcome::Failure;
@@ -177,7 +177,7 @@ impl Input {
     pub(super) fn open(
         &self,
         counters: &ReadBytes,
-        noted: Option<(&ReadSoFar, usize)>,
+        noted: Option<(&ReadProgress, usize)>,
     ) -> io::Result<Box<dyn Read + Send>> {
         let from = self.from();
         let stored: Box<dyn Read + Send> = match &self.storage {

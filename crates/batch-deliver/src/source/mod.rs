@@ -35,7 +35,7 @@ pub(crate) use self::input::{Input, InputStorage, STANDARD_INPUT};
 pub(crate) use self::named::{described, exactly, named};
 pub(crate) use self::names::{SCHEME, names};
 pub(crate) use self::part::Part;
-pub(crate) use self::read_so_far::{Beginning, ReadSoFar};
+pub(crate) use self::read_so_far::{Beginning, ReadProgress};
 pub(crate) use self::reader::{RecordBatch, read};
 pub(crate) use self::record::{DENIED, Flaw, Format, LineBreaks, Record, Records, may_be_read_elsewhere};
 pub(crate) use self::scanned::{

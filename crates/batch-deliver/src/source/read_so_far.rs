@@ -17,7 +17,7 @@ pub(crate) struct Beginning {
 
 /// What was read so far of each input, by its index. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ReadSoFar(Arc<Mutex<Inputs>>);
+pub(crate) struct ReadProgress(Arc<Mutex<Inputs>>);
 
 #[derive(Debug, Default)]
 struct Inputs {
@@ -26,7 +26,7 @@ struct Inputs {
     changed: BTreeSet<usize>,
 }
 
-impl ReadSoFar {
+impl ReadProgress {
     /// The stored content of this input, from its beginning.
     pub(super) fn of<R: Read>(&self, input: usize, content: R) -> NotedReader<R> {
         self.inputs().read.insert(input, (0, Hasher::new()));
@@ -60,7 +60,7 @@ impl ReadSoFar {
 impl Beginning {
     /// Whether the content begins so.
     pub(super) fn is_of(self, content: impl Read) -> io::Result<bool> {
-        let read_so_far = ReadSoFar::default();
+        let read_so_far = ReadProgress::default();
         io::copy(&mut read_so_far.of(0, content.take(self.bytes)), &mut io::sink())?;
         let found = read_so_far.changes().pop().map(|(_, beginning)| beginning);
         Ok(found.map_or(self.bytes == 0, |found| found == self))
@@ -70,7 +70,7 @@ impl Beginning {
 pub(super) struct NotedReader<R> {
     content: R,
     input: usize,
-    read_so_far: ReadSoFar,
+    read_so_far: ReadProgress,
 }
 
 impl<R: Read> Read for NotedReader<R> {
@@ -101,7 +101,7 @@ mod tests {
             other in "[ab]{0,30}",
         ) {
             let read = read.min(content.len());
-            let read_so_far = ReadSoFar::default();
+            let read_so_far = ReadProgress::default();
             let mut reader = read_so_far.of(3, content.as_bytes());
             reader.read_exact(&mut vec![0; read]).unwrap();
             let changes = read_so_far.changes();

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use aws_batch_delivery::sources::{Scan, ScanError};
+use aws_batch_delivery::sources::{Scan, SourceError};
 pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScanProgress, ScannedItems};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_sdk_dynamodb::Client;
@@ -271,12 +271,12 @@ pub(crate) fn read_table<E: Send + 'static>(
 const NOT_THERE: &str = "ResourceNotFoundException";
 
 /// Whether another attempt to read the items, or one from another machine, may succeed.
-pub(crate) fn is_unreachable(error: &ScanError) -> bool {
+pub(crate) fn is_unreachable(error: &SourceError) -> bool {
     !error.cause.is_permanent()
 }
 
 /// Why the items of a table cannot be read to their end. The message of the service is about the table or an expression.
-pub(crate) fn unread(error: &ScanError) -> String {
+pub(crate) fn unread(error: &SourceError) -> String {
     let message = match &error.cause {
         Cause::Refused(fault) | Cause::Stopped(fault) => fault.message(),
         _ => None,

@@ -52,14 +52,9 @@ impl Spool {
         read.map_err(|error| failed(&error))
     }
 
-    /// Removes the entries up to this number.
-    pub(crate) fn remove(&mut self, last: u64) -> Result<(), Failure> {
-        let removed = if self.refused {
-            self.folder.remove_refused(last)
-        } else {
-            self.folder.remove_entries(last)
-        };
-        removed.map_err(|error| failed(&error))
+    /// Removes the entries up to this one.
+    pub(crate) fn remove_until(&mut self, last: &SpooledEntry) -> Result<(), Failure> {
+        self.folder.remove_until(last).map_err(|error| failed(&error))
     }
 
     /// Gives the space of the removed entries back.

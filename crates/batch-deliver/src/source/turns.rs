@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::checksums::Checksums;
 use super::counts::ReadBytes;
 use super::input::Input;
-use super::read_so_far::ReadSoFar;
+use super::read_so_far::ReadProgress;
 use super::record::{DENIED, Flaw, Format, Records, UNREACHABLE, may_be_read_elsewhere};
 use super::settled::SettledRecords;
 
@@ -113,7 +113,7 @@ pub(crate) struct Turns<E> {
     number: u64,
     read_bytes: ReadBytes,
     /// What is read of each input, if a journal is to recognize it.
-    read_so_far: Option<ReadSoFar>,
+    read_so_far: Option<ReadProgress>,
 }
 
 struct OpenInput<E> {
@@ -142,8 +142,8 @@ impl<E> Turns<E> {
         }
     }
 
-    /// With a checksum of what is before each flaw, and of what is read of each input.
-    pub(crate) fn with_checksums(mut self, read_so_far: ReadSoFar) -> Self {
+    /// With a checksum of what stands before each flaw, and of what is read of each input.
+    pub(crate) fn with_checksums(mut self, read_so_far: ReadProgress) -> Self {
         self.read_so_far = Some(read_so_far);
         self
     }

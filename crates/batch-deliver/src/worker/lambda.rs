@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::attempts::Attempts;
 use super::shard_result::ShardResult;
 use crate::console::print_warnings;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::GRACE;
 use crate::stop::Stop;
 
@@ -21,7 +21,7 @@ pub(super) const API: &str = "AWS_LAMBDA_RUNTIME_API";
 const KEPT: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
 /// Answers each invocation with the result of its shard.
-pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
+pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<CommandOutcome, Failure> {
     // What expires with the function comes again with the next one.
     print_warnings(worker.console().clone(), || false);
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
@@ -54,7 +54,7 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<Outcome, Failure> {
     });
     let served = Box::pin(lambda_runtime::run(handler)).await;
     served.map_err(|error| Failure::Failed(format!("the runtime API of Lambda has failed: {error}")))?;
-    Ok(Outcome::Interrupted)
+    Ok(CommandOutcome::Interrupted)
 }
 
 /// Stops a delivery early enough to answer before the timeout, so that its shard is handed out again with a known cause.

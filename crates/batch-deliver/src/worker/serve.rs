@@ -7,7 +7,7 @@ use super::attempts::Attempts;
 use super::lambda;
 use super::shard_result::ShardResult;
 use crate::connection::{can_be_renewed, region_of_arn};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandOutcome, Failure};
 use crate::stop::Stop;
 
 /// Delivers shards until the program is stopped. `heartbeat` is that of the state machine.
@@ -15,7 +15,7 @@ pub(crate) async fn work<W: Attempts>(
     worker: &W,
     activity: Option<String>,
     heartbeat: Duration,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let Some(activity) = activity else {
         if std::env::var_os(lambda::API).is_some() {
             return lambda::serve(worker).await;
@@ -53,5 +53,5 @@ pub(crate) async fn work<W: Attempts>(
     if let Some(words) = stop.failure() {
         return Err(Failure::Failed(format!("the worker ends: {words}")));
     }
-    Ok(Outcome::Interrupted)
+    Ok(CommandOutcome::Interrupted)
 }

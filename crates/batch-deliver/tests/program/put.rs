@@ -157,7 +157,7 @@ fn many_lines_become_one_record_if_they_are_aggregated() {
     let records = services.stream.records();
     assert!(records.len() < 50, "{} records", records.len());
     let users = records.iter().flat_map(|record| deaggregate(&record.data).unwrap());
-    let read = numbered(users.map(|user| [&user.data[..], b"\n"].concat()));
+    let read = numbered(users.map(|user| [user.data().as_ref(), b"\n"].concat()));
     assert_eq!(read, lines(2_000));
     folder
         .run("put --simulate 1000 --stream orders --aggregate a.txt")

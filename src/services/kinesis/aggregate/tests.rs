@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::*;
-use crate::services::kinesis::{UserRecord, deaggregate};
+use crate::services::kinesis::deaggregate;
 
 fn record(key: &str, hash_key: Option<&str>, data: &[u8]) -> PutRecordsRequestEntry {
     let record = PutRecordsRequestEntry::builder().partition_key(key);
@@ -20,14 +20,6 @@ fn aggregated(records: &[PutRecordsRequestEntry]) -> Aggregate<'_> {
         aggregate.push(record);
     }
     aggregate
-}
-
-fn of_user(record: &PutRecordsRequestEntry) -> UserRecord {
-    UserRecord {
-        partition_key: record.partition_key().unwrap().to_owned(),
-        explicit_hash_key: record.explicit_hash_key().map(str::to_owned),
-        data: record.data().as_ref().to_owned(),
-    }
 }
 
 fn bytes(hexadecimal: &str) -> Vec<u8> {
@@ -61,7 +53,7 @@ fn what_is_written_is_what_the_library_for_python_writes() {
         let expected = bytes(expected);
         assert_eq!(aggregated(&records).data(), expected);
         let read = deaggregate(&expected).unwrap();
-        assert_eq!(read, records.iter().map(of_user).collect::<Vec<_>>());
+        assert_eq!(read, records);
     }
 }
 
@@ -122,7 +114,7 @@ proptest! {
         }
         let data = aggregate.data();
         prop_assert_eq!(data.len(), aggregate.data_len());
-        prop_assert_eq!(deaggregate(&data).unwrap(), records.iter().map(of_user).collect::<Vec<_>>());
+        prop_assert_eq!(&deaggregate(&data).unwrap(), &records);
         // Of any of them, so that the bytes that a call is filled by are enough.
         let largest_key = records.iter().map(|record| record.partition_key().unwrap().len()).max().unwrap();
         prop_assert!(data.len() + largest_key <= records.iter().map(len_alone).sum());
@@ -161,8 +153,7 @@ fn a_reader_passes_over_tags_and_unknown_fields_and_takes_tables_in_any_place() 
     let [only] = &read[..] else {
         panic!("{read:?}");
     };
-    assert_eq!((&*only.partition_key, &*only.data), ("k", &b"hi"[..]));
-    assert!(!format!("{only:?}").contains("hi"));
+    assert_eq!((only.partition_key(), only.data().as_ref()), (Some("k"), &b"hi"[..]));
 }
 
 #[test]

@@ -22,19 +22,15 @@ fn record(key: &str, hash_key: Option<u128>, data: &[u8]) -> PutRecordsRequestEn
 type Read = Vec<(String, Option<String>, Vec<u8>)>;
 
 fn read(record: &PutRecordsRequestEntry) -> Read {
-    let own = |text: Option<&str>| text.map(str::to_owned);
-    match deaggregate(record.data().as_ref()) {
-        Some(users) => {
-            let parts =
-                |user: crate::services::kinesis::UserRecord| (user.partition_key, user.explicit_hash_key, user.data);
-            users.into_iter().map(parts).collect()
-        }
-        None => vec![(
-            own(record.partition_key()).unwrap(),
-            own(record.explicit_hash_key()),
-            record.data().as_ref().to_owned(),
-        )],
-    }
+    let users = deaggregate(record.data().as_ref()).unwrap_or_else(|| vec![record.clone()]);
+    let parts = |user: PutRecordsRequestEntry| {
+        (
+            user.partition_key.unwrap(),
+            user.explicit_hash_key,
+            user.data.into_inner(),
+        )
+    };
+    users.into_iter().map(parts).collect()
 }
 
 /// Shards that divide the hash keys evenly.

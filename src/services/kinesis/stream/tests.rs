@@ -12,7 +12,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 
 use super::*;
-use crate::aws::recording::Recorder;
+use crate::aws::recording::{Recorder, recorded_config};
 
 const ARN: &str = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders";
 
@@ -24,14 +24,7 @@ const SHARDS: &str = r#"{"Shards":[
      "EndingHashKey":"340282366920938463463374607431768211455"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}]}"#;
 
 fn client(http_client: impl HttpClient + 'static) -> Client {
-    let config = aws_sdk_kinesis::Config::builder()
-        .behavior_version(aws_sdk_kinesis::config::BehaviorVersion::latest())
-        .region(aws_sdk_kinesis::config::Region::new("eu-central-1"))
-        .credentials_provider(aws_sdk_kinesis::config::Credentials::new(
-            "key", "secret", None, None, "test",
-        ))
-        .http_client(http_client);
-    Client::from_conf(config.build())
+    Client::from_conf(recorded_config!(aws_sdk_kinesis, http_client).build())
 }
 
 fn stream(recorder: &Recorder) -> KinesisStream {

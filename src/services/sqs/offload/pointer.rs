@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::super::check::MAX_ATTRIBUTES;
 use crate::invalid::InvalidEntry;
+use crate::services::checks::check_count;
 
 /// The message attribute of a message whose body is in S3; its value is the size of the body in bytes of UTF-8. From version 2
 /// of the Extended Client Library for Java.
@@ -48,20 +49,15 @@ pub(super) fn check_room(message: &SendMessageBatchRequestEntry) -> Result<(), I
         .iter()
         .any(|name| attributes.contains_key(*name))
     {
-        return Err(InvalidEntry::Malformed {
-            part: "name of an attribute of an offloaded message",
-            rule: "other than `ExtendedPayloadSize` and `SQSLargePayloadSize`",
-        });
+        let part = "name of an attribute of an offloaded message";
+        let rule = "other than `ExtendedPayloadSize` and `SQSLargePayloadSize`";
+        return Err(InvalidEntry::malformed(part, rule));
     }
-    let limit = MAX_ATTRIBUTES - 1;
-    if attributes.len() > limit {
-        return Err(InvalidEntry::TooMany {
-            part: "attributes of an offloaded message",
-            limit,
-            actual: attributes.len(),
-        });
-    }
-    Ok(())
+    check_count(
+        "attributes of an offloaded message",
+        MAX_ATTRIBUTES - 1,
+        attributes.len(),
+    )
 }
 
 /// The body of a pointer, byte for byte as the library for Python writes it. The library for Java writes no spaces between the

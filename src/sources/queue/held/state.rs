@@ -1,4 +1,7 @@
-//! What is held: the messages by their numbers, the groups whose messages wait, and what is due.
+//! What is held: the messages by their numbers, and the groups whose messages wait.
+
+mod results;
+mod work;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -10,15 +13,10 @@ use tokio::time::Instant;
 use super::deletions::Deletions;
 use super::groups::Groups;
 use super::reading_ahead::ReadingAhead;
-use crate::contract::Fault;
-use crate::moment::Moment;
-use crate::report::Cause;
 use crate::services::sqs::MAX_MESSAGES;
+use crate::sources::error::SourceError;
 use crate::sources::queue::held_message::{HeldMessage, Phase};
-use crate::sources::queue::progress::{ReceiveError, ReceiveFigures};
-
-/// Messages that were accepted elsewhere and could not be deleted: this many are remembered.
-const MOST_REMEMBERED: usize = 100_000;
+use crate::sources::queue::progress::ReceiveFigures;
 
 /// Messages that may be set aside, less some for those that others have received: SQS hides about 120,000 of a queue, and answers further
 /// receives that wait as if the queue was empty. From "Amazon SQS message quotas".
@@ -56,7 +54,7 @@ pub(super) struct HeldState {
     /// The ids of messages that were settled and not deleted.
     undeleted: HashSet<String>,
     deletions: Deletions,
-    pub(super) failure: Option<ReceiveError>,
+    pub(super) failure: Option<SourceError>,
     figures: ReceiveFigures,
 }
 
@@ -88,6 +86,13 @@ pub(crate) struct Load {
     pub(crate) changed_at: Instant,
 }
 
+impl Load {
+    /// Whether nothing goes on before a message that was handed out is settled or released.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.handed_out > 0 && self.ready == 0
+    }
+}
+
 /// What is to be done for held messages.
 pub(crate) struct Work {
     pub(crate) deletions: Vec<(u64, String)>,
@@ -97,13 +102,6 @@ pub(crate) struct Work {
     pub(crate) next: Option<Instant>,
     /// Nothing is held, and nothing will be.
     pub(crate) is_over: bool,
-}
-
-impl Load {
-    /// Whether nothing continues before a message that was handed out is settled or released.
-    pub(crate) fn is_held_up(&self) -> bool {
-        self.handed_out > 0 && self.ready == 0
-    }
 }
 
 impl HeldState {
@@ -385,59 +383,6 @@ impl HeldState {
         Some(held)
     }
 
-    pub(super) fn deleted(&mut self, number: u64, outcome: Result<(), Cause>) {
-        let Some(held) = self.remove(number) else {
-            return;
-        };
-        let Err(cause) = outcome else {
-            self.figures.deleted += 1;
-            self.undeleted.remove(&held.id);
-            if self.deletions.has_deleted(held.id) {
-                let fault = Fault::new("a message was received again each time that it was deleted");
-                self.fail("ReceiveMessage", Cause::Refused(fault));
-            }
-            return;
-        };
-        self.figures.undeleted += 1;
-        if self.undeleted.len() < MOST_REMEMBERED {
-            self.undeleted.insert(held.id);
-        }
-        if !is_of_the_handle(&cause) {
-            self.fail("DeleteMessageBatch", cause);
-        }
-    }
-
-    pub(super) fn released(&mut self, number: u64, outcome: Result<(), Cause>) {
-        self.remove(number);
-        match outcome {
-            Ok(()) => self.figures.released += 1,
-            Err(cause) => {
-                self.figures.expired += 1;
-                self.visibility_failed(cause);
-            }
-        }
-    }
-
-    pub(super) fn renewed(&mut self, number: u64, at: Moment, timeout: Duration, outcome: Result<(), Cause>) {
-        match outcome {
-            Ok(()) => self.reschedule(number, |held| held.has_been_renewed(at, timeout)),
-            Err(cause) if is_of_the_handle(&cause) => self.expire(number),
-            Err(cause) => self.visibility_failed(cause),
-        }
-    }
-
-    fn visibility_failed(&mut self, cause: Cause) {
-        // When the time for a call is used up, the messages come again, as after any other expiry.
-        let is_late = matches!(cause, Cause::TimeUsedUp(_) | Cause::Outage { .. });
-        if !is_late && !is_of_the_handle(&cause) {
-            self.fail("ChangeMessageVisibilityBatch", cause);
-        }
-    }
-
-    pub(super) fn fail(&mut self, operation: &'static str, cause: Cause) {
-        self.failure.get_or_insert(ReceiveError { operation, cause });
-    }
-
     /// Changes when the message is due.
     fn reschedule(&mut self, number: u64, change: impl FnOnce(&mut HeldMessage)) {
         let Some(held) = self.messages.get_mut(&number) else {
@@ -472,76 +417,6 @@ impl HeldState {
             Phase::Aside => drop(self.remove(number)),
             _ => self.hold_back(group.as_ref(), Phase::Releasing),
         }
-    }
-
-    pub(super) fn take_work(&mut self, now: Instant) -> Work {
-        let soon = now + self.visibility / 16;
-        let mut due = Vec::new();
-        while let Some(&(at, number)) = self.due.first().filter(|(at, _)| *at <= soon) {
-            self.due.remove(&(at, number));
-            due.push(number);
-        }
-        for number in self.groups.take_overdue(now) {
-            self.enter(number, Phase::Releasing);
-        }
-        let mut renewals = Vec::new();
-        for number in due {
-            let Some(held) = self.messages.get_mut(&number) else {
-                continue;
-            };
-            if let Some(timeout) = held.renewal(now, self.visibility) {
-                renewals.push((number, held.handle.clone(), timeout));
-            }
-            if held.is_hidden(now) {
-                self.due.insert((held.due, number));
-            } else {
-                self.expire(number);
-            }
-        }
-        let deletions = std::mem::take(&mut self.to_delete);
-        let releases = std::mem::take(&mut self.to_release);
-        Work {
-            deletions: self.with_handles(deletions),
-            releases: self.with_delays(releases),
-            renewals,
-            next: self
-                .due
-                .first()
-                .map(|(at, _)| *at)
-                .into_iter()
-                .chain(self.groups.next_overdue())
-                .min(),
-            is_over: self.is_closed() && self.calls == 0 && self.messages.is_empty(),
-        }
-    }
-
-    fn with_delays(&self, numbers: Vec<u64>) -> Vec<(u64, String, Duration)> {
-        let released = |number| {
-            let held = self.messages.get(&number)?;
-            Some((number, held.handle.clone(), held.released_for))
-        };
-        numbers.into_iter().filter_map(released).collect()
-    }
-
-    fn with_handles(&self, numbers: Vec<u64>) -> Vec<(u64, String)> {
-        let handle = |number| Some((number, self.messages.get(&number)?.handle.clone()));
-        numbers.into_iter().filter_map(handle).collect()
-    }
-}
-
-/// Whether only this receipt handle is refused: its message was received again, its time is over, it was deleted.
-fn is_of_the_handle(cause: &Cause) -> bool {
-    match cause {
-        Cause::Invalid(_) => true,
-        Cause::Refused(fault) => [
-            "ReceiptHandle",
-            "InvalidParameterValue",
-            "NotInflight",
-            "InvalidIdFormat",
-        ]
-        .iter()
-        .any(|code| fault.code().contains(code)),
-        _ => false,
     }
 }
 

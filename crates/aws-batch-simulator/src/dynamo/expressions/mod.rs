@@ -27,7 +27,7 @@ use self::parser::Parser;
 use self::placeholders::Placeholders;
 pub(super) use self::selection::Selection;
 use self::update::{TOO_LARGE, Update};
-use super::change::{Change, Kind};
+use super::change::{Change, ChangeKind};
 use super::evaluation::{Evaluation, EvaluationFailure, Setting, delete, put};
 use super::key::Schema;
 use super::stored::stored;
@@ -72,10 +72,10 @@ pub(super) fn evaluate(
     }
     let mut updated = None;
     let write = match change.kind {
-        Kind::Put => Some(put(change, change.entry().clone(), change.size)),
-        Kind::Delete => Some(delete(change)),
-        Kind::Check => None,
-        Kind::Update => {
+        ChangeKind::Put => Some(put(change, change.entry().clone(), change.size)),
+        ChangeKind::Delete => Some(delete(change)),
+        ChangeKind::Check => None,
+        ChangeKind::Update => {
             let key = change.attributes().cloned().unwrap_or_default();
             let new = update.apply(old.as_ref(), &key);
             let new = new.map_err(|problem| EvaluationFailure::Item(Refusal::validation(problem)))?;
@@ -131,7 +131,7 @@ fn requested(change: &Change, wording: Wording) -> Result<ChangeExpressions, Ref
         Parser::of(request, "ConditionExpression", &mut placeholders)?;
     }
     let update = match Parser::of(request, "UpdateExpression", &mut placeholders)? {
-        Some(_) if change.kind != Kind::Update => None,
+        Some(_) if change.kind != ChangeKind::Update => None,
         Some(parser) => Some(parser.update()?),
         None => None,
     };

@@ -18,7 +18,7 @@ use super::writing::{
     FinishedJournal, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, RunEnd, SettledRecord, keep, put, write,
 };
 use super::{LoadState, ScanState, StopLine};
-use crate::source::ReadSoFar;
+use crate::source::ReadProgress;
 
 /// Receives the numbers of settled records, and writes them without delay.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Journal {
 
     /// Continues a journal, of inputs of which so much is read. What is sent after this is in doubt until it is in the journal. If it can
     /// no longer be written, the delivery is cancelled.
-    pub(crate) fn start(mut state: LoadState, read: ReadSoFar, cancellation: CancellationToken) -> io::Result<Self> {
+    pub(crate) fn start(mut state: LoadState, read: ReadProgress, cancellation: CancellationToken) -> io::Result<Self> {
         block_in_place(|| state.begin())?;
         let most = match &state.storage {
             JournalStorage::File(_) => NUMBERS,
@@ -174,7 +174,7 @@ mod tests {
     fn start(path: &Path, identity: &Identity) -> Journal {
         Journal::start(
             open(path, identity.clone()),
-            ReadSoFar::default(),
+            ReadProgress::default(),
             CancellationToken::new(),
         )
         .unwrap()

@@ -14,7 +14,7 @@ use super::super::failures::FailedRecord;
 use super::file::JournalFile;
 use super::object::JournalObject;
 use super::{ScanState, StopLine, scan};
-use crate::source::{ReadSoFar, SettledRecords};
+use crate::source::{ReadProgress, SettledRecords};
 
 /// Bytes after which the journal is compacted.
 const LONG: u64 = 4 << 20;
@@ -86,7 +86,7 @@ impl RunEnd {
 pub(super) fn write(
     mut file: JournalFile,
     receiver: &Receiver<SettledRecord>,
-    read: &ReadSoFar,
+    read: &ReadProgress,
     ending: &RunEnd,
 ) -> io::Result<JournalFile> {
     while let Ok(first) = receiver.recv() {
@@ -171,7 +171,7 @@ pub(super) fn keep(
 pub(super) fn put(
     mut object: JournalObject,
     receiver: &Receiver<SettledRecord>,
-    read: &ReadSoFar,
+    read: &ReadProgress,
     ending: &RunEnd,
 ) -> io::Result<JournalObject> {
     loop {

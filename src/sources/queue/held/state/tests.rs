@@ -1,6 +1,7 @@
 use tokio::time::advance;
 
 use super::*;
+use crate::moment::Moment;
 
 fn message(id: u32) -> Message {
     let message = Message::builder()

@@ -15,9 +15,9 @@ use tracing::warn;
 use super::error::SpoolError;
 use super::handle::StoreHandle;
 use super::json::{self, Form};
-use super::pending::Pending;
+use super::pending::PendingEntry;
 use super::settlement::Settlement;
-use super::store::{Read, Refusal, StoredEntry};
+use super::store::{ReadEntries, Refusal, StoredEntry};
 use crate::engine::{Confirmation, Incoming, Input};
 use crate::events::SPOOL;
 use crate::fault::Fault;
@@ -35,12 +35,12 @@ const BYTES_AT_A_TIME: usize = 1 << 20;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The entries on disk from the first that is not settled, as far as the window reaches. They end only with the delivery.
-pub(super) struct Backlog<V> {
+pub(super) struct SpoolInput<V> {
     store: StoreHandle,
     settlement: Arc<Settlement>,
     handling: Arc<ActiveHandlers<V>>,
     read: VecDeque<StoredEntry>,
-    reading: Option<BoxFuture<'static, Result<Read, SpoolError>>>,
+    reading: Option<BoxFuture<'static, Result<ReadEntries, SpoolError>>>,
     /// The first entry that was not read from the disk.
     next: u64,
     /// Entries before this one do not linger.
@@ -54,7 +54,7 @@ pub(super) struct Backlog<V> {
     foreign_entries: LogLimit,
 }
 
-impl<V> Backlog<V> {
+impl<V> SpoolInput<V> {
     pub(super) fn new(store: StoreHandle, settlement: Arc<Settlement>, handling: Arc<ActiveHandlers<V>>) -> Self {
         Self {
             next: settlement.until(),
@@ -99,7 +99,7 @@ impl<V> Backlog<V> {
         let read = ready!(reading.poll_unpin(context));
         self.reading = None;
         match read {
-            Ok(Read { entries, gaps, end }) => {
+            Ok(ReadEntries { entries, gaps, end }) => {
                 self.is_failing = false;
                 self.settlement.read(self.next..end, gaps);
                 self.read.extend(entries);
@@ -121,7 +121,7 @@ impl<V> Backlog<V> {
     }
 }
 
-impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
+impl<V: DeserializeOwned + Send + Sync + 'static> SpoolInput<V> {
     /// The entry for the delivery. `None` if there is nothing to deliver.
     fn incoming(&mut self, entry: &StoredEntry) -> Option<Incoming<V>> {
         let number = entry.number;
@@ -134,7 +134,7 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
                 return Some(Incoming {
                     entry: value,
                     position: number,
-                    confirmation: Some(Confirmation::to(Pending {
+                    confirmation: Some(Confirmation::to(PendingEntry {
                         number,
                         spooled_at: entry.spooled_at,
                         settlement: Arc::clone(&self.settlement),
@@ -160,7 +160,7 @@ impl<V: DeserializeOwned + Send + Sync + 'static> Backlog<V> {
     }
 }
 
-impl<V: DeserializeOwned + Send + Sync + 'static> Input for Backlog<V> {
+impl<V: DeserializeOwned + Send + Sync + 'static> Input for SpoolInput<V> {
     type Entry = V;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<V>>> {
