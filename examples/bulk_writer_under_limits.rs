@@ -21,7 +21,8 @@ fn writes(count: usize) -> Vec<WriteRequest> {
 }
 
 /// What many programs do: a call that succeeds is taken for one that wrote everything.
-pub async fn naive(client: &Client) -> anyhow::Result<()> {
+#[cfg(test)]
+async fn naive(client: &Client) -> anyhow::Result<()> {
     for chunk in writes(100).chunks(25) {
         client
             .batch_write_item()
@@ -33,7 +34,7 @@ pub async fn naive(client: &Client) -> anyhow::Result<()> {
 }
 
 /// The writer under test.
-pub async fn right(client: &Client) -> anyhow::Result<()> {
+async fn right(client: &Client) -> anyhow::Result<()> {
     // An error if anything is not delivered.
     Delivery::to_dynamo(client.clone(), "orders")
         .deliver(writes(100))

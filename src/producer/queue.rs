@@ -45,7 +45,7 @@ impl<E> Queue<E> {
             let is_closed = self.epochs.is_closed();
             let item = match self.items.poll_recv(context) {
                 // Tokio lets a task pause although there are items.
-                Poll::Pending if is_closed && self.items.len() == 0 => None,
+                Poll::Pending if is_closed && self.items.is_empty() => None,
                 item => ready!(item),
             };
             match item {

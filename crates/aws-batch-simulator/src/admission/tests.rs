@@ -76,7 +76,11 @@ fn a_hot_partition_uses_what_others_leave_and_never_more_than_its_limit() {
 fn what_is_charged_afterwards_is_paid_before_the_next_write() {
     let mut rig = Rig::new(Throughput::provisioned(100.0).burst(SECOND).starts_full());
     rig.control.charge(&Demand::new(spread(1), 250.0));
-    assert_eq!(rig.ask(1.0, spread, 10), 0, "a debt of 150 takes one and a half seconds");
+    assert_eq!(
+        rig.ask(1.0, spread, 10),
+        0,
+        "a debt of 150 takes one and a half seconds"
+    );
     assert_eq!(rig.ask(2.0, spread, 100), 50);
     rig.control.charge(&Demand::new(spread(1), -20.0));
     assert_eq!(rig.ask(2.0, spread, 100), 20, "what is given back can be used");
