@@ -70,7 +70,7 @@ impl Renewal {
 }
 
 impl CredentialsUse {
-    /// The credentials of the call have expired: the next one loads them anew, however fresh they are.
+    /// The credentials of the call have expired: the next one loads them again, however fresh they are.
     pub(super) fn have_expired(&self) {
         self.renew(Duration::ZERO);
     }

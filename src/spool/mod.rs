@@ -145,7 +145,7 @@ struct Shared {
     _ends_with_the_last: DropGuard,
 }
 
-/// When it is dropped, also with its runtime, nothing waits for room or for the delivery any more.
+/// When it is dropped, also with its runtime, nothing waits for room or for the delivery .
 struct EndGuard {
     room: Arc<Room>,
     end: CancellationToken,

@@ -69,7 +69,7 @@ impl Room {
         }
     }
 
-    /// Waits for so many bytes on disk, and so many in memory.
+    /// Waits for this many bytes on disk, and this many in memory.
     pub(super) async fn place(&self, disk: u64, memory: usize) -> Result<RoomPermit, RoomClosed> {
         let memory = u32::try_from(memory.min(IN_MEMORY)).map_err(|_| RoomClosed)?;
         let memory = Arc::clone(&self.memory).acquire_many_owned(memory).await;

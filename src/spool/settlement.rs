@@ -42,7 +42,7 @@ pub(super) struct Settlement {
     reader: AtomicWaker,
     /// How far the entries are settled.
     until: watch::Sender<SettledPosition>,
-    /// By what the entries are told from those of other folders.
+    /// By what the entries are distinguished from those of other folders.
     id: u128,
     /// Which entries may have been delivered although no answer has said so.
     doubts: Arc<Doubts>,

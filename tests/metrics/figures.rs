@@ -135,7 +135,7 @@ async fn entries_with_a_failed_condition_are_measured_as_they_are_reported() {
 #[tokio::test(start_paused = true)]
 async fn messages_that_are_refused_are_measured_as_they_are_reported() {
     meters();
-    let (simulator, queue) = with_queue("refused");
+    let (simulator, queue) = with_queue("all-refused");
     queue.script([
         InjectedFault::error(500, "InternalError", false),
         InjectedFault::failed(1, "InvalidMessageContents", true),
@@ -188,14 +188,14 @@ async fn calls_are_counted_by_outcome() {
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_entries_are_all_refused_has_the_code_of_the_first() {
     meters();
-    let (simulator, queue) = with_queue("refused");
+    let (simulator, queue) = with_queue("all-refused");
     queue.script([InjectedFault::failed(2, "InvalidMessageContents", true)]);
     let messages = [message("a"), message("b")];
     let options = DeliveryOptions::default();
     let delivered = deliver_batch_to_sqs(&simulator.sqs_client(), queue.url(), messages, &options).await;
     assert_eq!(delivered.unwrap_err().undelivered().len(), 2);
     let attributes = [
-        ("destination", "sqs/refused"),
+        ("destination", "sqs/all-refused"),
         ("outcome", "refused"),
         ("error.type", "InvalidMessageContents"),
     ];

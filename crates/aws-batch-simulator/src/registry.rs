@@ -32,7 +32,7 @@ impl<T: Clone> Registry<T> {
         resource
     }
 
-    /// Removes a resource, and tells whether there was one.
+    /// Removes a resource, and returns whether there was one.
     pub(crate) fn remove(&self, name: &str) -> bool {
         let mut resources = self.resources.write().unwrap_or_else(PoisonError::into_inner);
         resources.remove(name).is_some()

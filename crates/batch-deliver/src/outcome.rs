@@ -37,7 +37,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The exit code of the program: 0 all delivered, 1 something was not, 2 nothing was begun, 130 interrupted.
+/// The exit code of the program: 0 all delivered, 1 something was not, 2 nothing was started, 130 interrupted.
 pub(crate) fn exit_code(ended: &Result<CommandOutcome, Failure>) -> ExitCode {
     match ended {
         Ok(CommandOutcome::Delivered) => ExitCode::SUCCESS,

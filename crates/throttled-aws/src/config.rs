@@ -195,4 +195,18 @@ mod tests {
         let error = Config::parse("[[faults]]\nshare = 5\nfault = \"lost\"\n").unwrap_err();
         assert!(error.to_string().contains('5'), "{error}");
     }
+
+    #[test]
+    fn the_files_that_documents_show_are_read() {
+        let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        for document in ["README.md", "../../docs/limits.md"] {
+            let text = std::fs::read_to_string(package.join(document)).unwrap();
+            let files: Vec<_> = text.split("```toml\n").skip(1).collect();
+            assert!(!files.is_empty(), "{document}");
+            for file in files {
+                let file = file.split("```").next().unwrap();
+                assert!(Config::parse(file).is_ok(), "{document}: {:?}", Config::parse(file));
+            }
+        }
+    }
 }

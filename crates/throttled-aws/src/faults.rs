@@ -29,7 +29,7 @@ impl Faults {
         }
     }
 
-    /// Replaces all rules. Scripts begin anew.
+    /// Replaces all rules. Scripts begin again.
     pub(crate) fn replace(&mut self, rules: Vec<Rule>) {
         self.used = vec![0; rules.len()];
         self.rules = rules;

@@ -21,9 +21,9 @@ pub(crate) enum Outcome {
     Failed,
     /// The emulator refused it, or its whole call.
     Refused,
-    /// It is applied, and the caller was not told so.
+    /// It is applied, and the caller does not know it.
     Lost,
-    /// It was not forwarded, and the caller was not told so.
+    /// It was not forwarded, and the caller does not know it.
     Dropped,
     /// The emulator ended the call without an answer.
     Unknown,

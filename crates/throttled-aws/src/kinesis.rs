@@ -35,7 +35,7 @@ struct Controls {
 }
 
 impl Stream {
-    /// From its `StreamDescriptionSummary`, and what the file says of it.
+    /// From its `StreamDescriptionSummary`, and what the file says about it.
     pub(crate) fn described(described: &Value, limits: &StreamLimits, seed: u64, now: Instant) -> Self {
         let open = described["OpenShardCount"]
             .as_u64()

@@ -7,7 +7,7 @@ use hyper::http::request::Parts;
 /// The service and the operation of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// `dynamodb`, `sqs`, `kinesis`, or as in the signature. Empty if neither tells.
+    /// `dynamodb`, `sqs`, `kinesis`, or as in the signature. Empty if neither does.
     pub(crate) service: String,
     /// The operation, or else the method.
     pub(crate) operation: String,

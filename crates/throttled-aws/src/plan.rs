@@ -25,7 +25,7 @@ pub(crate) trait Plan: Send + Sync {
     /// The request with the accepted entries.
     fn request(&self, decisions: &[Decision]) -> Value;
 
-    /// Adds to the answer what was not accepted and what was consumed, and charges for what only the answer tells. The emulator
+    /// Adds to the answer what was not accepted and what was consumed, and charges for what only the answer shows. The emulator
     /// may have refused entries by itself: their decisions are changed.
     fn complete(&mut self, answer: &mut Value, decisions: &mut [Decision]);
 

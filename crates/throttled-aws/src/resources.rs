@@ -202,7 +202,7 @@ pub(crate) fn changes(origin: &Origin) -> Option<Change> {
     })
 }
 
-/// Lets the URLs of queues lead here, and tells whether there were any.
+/// Lets the URLs of queues lead here, and returns whether there were any.
 fn point_to(host: &str, value: &mut Value) -> bool {
     let redirect = |url: &mut Value| {
         let path = url

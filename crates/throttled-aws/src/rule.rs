@@ -20,11 +20,11 @@ pub enum Fault {
     Lost,
     /// There is no answer, and the connection stays open. Nothing is applied.
     Hung,
-    /// The call is applied, and its answer is cut off: it is no JSON.
+    /// The call is applied, and its answer is cut off: it is not JSON.
     Garbage,
-    /// So many entries of the call are not applied: `UnprocessedItems`, or `Failed` with the code of a throttle.
+    /// This many entries of the call are not applied: `UnprocessedItems`, or `Failed` with the code of a throttle.
     Unprocessed(usize),
-    /// So many entries of the call fail with this code.
+    /// This many entries of the call fail with this code.
     Failed(FailedEntries),
     /// The call fails with this status and code.
     Error(ErrorAnswer),

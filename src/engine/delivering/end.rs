@@ -103,7 +103,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    /// Hands back everything that a call did not deliver, after the delivery was told to end.
+    /// Hands back everything that a call did not deliver, after the delivery was asked to end.
     pub(super) fn hand_back(&mut self, settled: EndedCall<E>, ending: &DeliveryEnd) {
         for (entry, fault) in settled.refused {
             self.ledger.hand_back(entry, Cause::Refused(fault));
@@ -118,7 +118,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
         }
     }
 
-    /// Hands back everything that was not in flight when the delivery was told to end, up to the last entry of the input.
+    /// Hands back everything that was not in flight when the delivery was asked to end, up to the last entry of the input.
     async fn hand_back_the_rest(&mut self, ending: &DeliveryEnd) {
         for entry in self.supply.take_all() {
             self.give_back_waiting(entry, ending);

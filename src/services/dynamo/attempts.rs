@@ -155,7 +155,7 @@ impl Attempts {
         }
     }
 
-    /// The next delivery of the entry is told of the doubt.
+    /// The next delivery of the entry learns about the doubt.
     fn note(&self, state: &AttemptsState) {
         if let Some(identity) = &self.identity {
             identity.set_doubt(state.doubt);

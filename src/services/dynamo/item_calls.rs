@@ -61,7 +61,7 @@ macro_rules! send_write {
 }
 
 impl DynamoCalls {
-    /// Puts an item. With `returns_old`, the answer to a failed condition has the item that stands there.
+    /// Puts an item. With `returns_old`, the answer to a failed condition has the item that is there.
     pub(super) async fn put_item(&self, table: &str, write: &ItemWrite, returns_old: bool, metered: bool) -> Reply {
         let call = self.client.put_item().set_item(write.attributes().cloned());
         send_write!(self, "PutItem", call, table, write, returns_old, metered)

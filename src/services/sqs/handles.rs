@@ -43,7 +43,7 @@ impl HandleQueue {
     }
 }
 
-/// The answer to a call with so many handles: the ids of those that SQS took, and those that failed.
+/// The answer to a call with this many handles: the ids of those that SQS took, and those that failed.
 pub(super) fn answer(sent: usize, taken: impl Iterator<Item = String>, errors: &[BatchResultErrorEntry]) -> Answer {
     let taken = taken.map(|id| (id, Verdict::Accepted));
     by_id("SQS", sent, taken, errors.iter().map(failed))

@@ -96,7 +96,7 @@ fn is_ambiguous(answer: &Answer) -> bool {
     }
 }
 
-/// Tells a receive that it is in doubt, unless that is over before.
+/// Informs a receive that it is in doubt, unless that is over before.
 struct DoubtGuard<'a, R: Receiver>(Option<&'a R>);
 
 impl<R: Receiver> DoubtGuard<'_, R> {

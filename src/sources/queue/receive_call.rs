@@ -21,7 +21,7 @@ pub(super) struct ReceiveCall {
 /// What became of a call.
 pub(super) struct CallCourse {
     pub(super) received: AtomicUsize,
-    /// When it was made. It may have waited for its turn, and tells of the queue from then on.
+    /// When it was made. It may have waited for its turn, and shows the state of the queue from then on.
     pub(super) left_at: Mutex<Option<Instant>>,
 }
 

@@ -9,7 +9,7 @@ use super::{ReadEntries, Store, gaps};
 use crate::spool::error::SpoolError;
 
 impl Store {
-    /// Entries from this number on and before `end`, at most so many, and no more than these bytes unless the first has more.
+    /// Entries from this number on and before `end`, at most this many, and no more than these bytes unless the first has more.
     ///
     /// # Errors
     /// When the first one cannot be read. It is damaged if it is not there, or not as it was written.

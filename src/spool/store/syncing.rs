@@ -41,7 +41,7 @@ impl Store {
         synced.map_err(|error| SpoolError::storage(&self.folder, error))
     }
 
-    /// Moves all that is in the log into the file, and asks the device for that. The log begins anew, without what the device may not have.
+    /// Moves all that is in the log into the file, and asks the device for that. The log begins again, without what the device may not have.
     fn checkpoint(&self) -> Result<(), SpoolError> {
         #[cfg(test)]
         if self.fails_to_sync {

@@ -69,7 +69,7 @@ impl Simulator {
         tables.add(name, |seed| Table::new(name, options, seed))
     }
 
-    /// Removes a table, and tells whether there was one. Handles to it still show what it holds.
+    /// Removes a table, and returns whether there was one. Handles to it still show what it holds.
     pub fn remove_table(&self, name: &str) -> bool {
         self.inner.services.tables.remove(name)
     }
@@ -80,7 +80,7 @@ impl Simulator {
         queues.add(name, |seed| Queue::new(name, options, seed))
     }
 
-    /// Removes a queue, and tells whether there was one. Handles to it still show what it holds.
+    /// Removes a queue, and returns whether there was one. Handles to it still show what it holds.
     pub fn remove_queue(&self, name: &str) -> bool {
         self.inner.services.queues.remove(name)
     }

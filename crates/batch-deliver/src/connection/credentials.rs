@@ -88,8 +88,8 @@ mod tests {
         };
         assert_eq!(of("AKIA", Some("a token/+=")), None);
         for (id, token, expected) in [
-            ("AKIA\n", None, "the access key id has a line feed at its end"),
-            ("AKIA\r\n", None, "the access key id has a line feed at its end"),
+            ("AKIA\n", None, "the access key id has a line feed at the end"),
+            ("AKIA\r\n", None, "the access key id has a line feed at the end"),
             (
                 "AK\nIA\n",
                 None,

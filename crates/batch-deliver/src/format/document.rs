@@ -245,7 +245,7 @@ mod tests {
     fn what_is_beside_the_list_is_known_or_an_error() {
         let error = read("{\"Items\":[],\n\"id\":1}").unwrap_err().to_string();
         assert!(
-            error.starts_with("line 2: beside the list") && error.contains("--format json"),
+            error.starts_with("line 2: next to the list") && error.contains("--format json"),
             "{error}"
         );
     }

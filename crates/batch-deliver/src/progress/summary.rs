@@ -76,7 +76,7 @@ impl Summary {
         Ok(outcome)
     }
 
-    /// Notes in the journal that all failures are told, if the whole is done. Otherwise the run that does the rest tells them once more.
+    /// Notes in the journal that all failures are reported, if the whole is done. Otherwise the run that does the rest reports them once more.
     fn reported(&self, outcome: CommandOutcome) -> Result<(), Failure> {
         let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
             return Ok(());

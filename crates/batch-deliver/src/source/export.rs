@@ -175,7 +175,7 @@ mod tests {
         let list = r#"{"itemCount":1,"dataFileS3Key":"AWSDynamoDB/data/a.json.gz"}"#;
         fs::write(export.join(FILES), list).unwrap();
         let refusal = data_files(&export).unwrap_err();
-        assert!(refusal.contains("the folder data beside it"), "{refusal}");
+        assert!(refusal.contains("the folder data next to it"), "{refusal}");
         fs::create_dir(folder.path().join(DATA)).unwrap();
         let file = folder.path().join(DATA).join("a.json.gz");
         fs::write(&file, "").unwrap();

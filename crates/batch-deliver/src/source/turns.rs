@@ -142,7 +142,7 @@ impl<E> Turns<E> {
         }
     }
 
-    /// With a checksum of what stands before each flaw, and of what is read of each input.
+    /// With a checksum of what is before each flaw, and of what is read of each input.
     pub(crate) fn with_checksums(mut self, read_so_far: ReadProgress) -> Self {
         self.read_so_far = Some(read_so_far);
         self

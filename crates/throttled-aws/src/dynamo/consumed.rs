@@ -8,7 +8,7 @@ const WRITE_UNIT: usize = 1_024;
 /// Bytes that a read unit covers.
 const READ_UNIT: usize = 4_096;
 
-/// The units of a write of this item. What is no item takes one unit: the emulator refuses it.
+/// The units of a write of this item. What is not an item takes one unit: the emulator refuses it.
 pub(super) fn write_units(item: &Value) -> f64 {
     units(item_size(item).unwrap_or_default(), WRITE_UNIT)
 }

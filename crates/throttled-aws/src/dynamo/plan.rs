@@ -152,7 +152,7 @@ impl TableCall {
         &decisions[before..before + of_it]
     }
 
-    /// Of a batch: the entries of each table whose decision is of this kind, with everything else that it says of the table.
+    /// Of a batch: the entries of each table whose decision is of this kind, with everything else that it says about the table.
     fn parts(&self, decisions: &[Decision], is_kept: impl Fn(&Decision) -> bool + Copy) -> Map<String, Value> {
         let mut parts = Map::new();
         for (place, (name, _)) in self.names.iter().enumerate() {

@@ -88,7 +88,7 @@ fn hash(value: &Value) -> u64 {
 }
 
 impl Table {
-    /// From the `Table` of `DescribeTable`, and what the file says of it.
+    /// From the `Table` of `DescribeTable`, and what the file says about it.
     pub(crate) fn described(described: &Value, limits: &TableLimits, seed: u64, now: Instant) -> Option<Self> {
         let keys = Keys::of(&described["KeySchema"])?;
         let writes = Provision::of(described, "Write", limits.write_units);
@@ -166,13 +166,13 @@ impl Table {
         self.keys.place(item).unwrap_or_default()
     }
 
-    /// What a read of so many units takes.
+    /// What a read of this many units takes.
     pub(super) fn read_demand(&self, key: &Value, units: f64) -> Demand {
         Demand::new(self.place(key), units / READS)
     }
 }
 
-/// What a description says of the capacity of a table or an index.
+/// What a description says about the capacity of a table or an index.
 struct Provision {
     /// Per second; `None`: on demand.
     units: Option<f64>,

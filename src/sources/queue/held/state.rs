@@ -87,7 +87,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Whether nothing goes on before a message that was handed out is settled or released.
+    /// Whether nothing continues before a message that was handed out is settled or released.
     pub(crate) fn is_held_up(&self) -> bool {
         self.handed_out > 0 && self.ready == 0
     }

@@ -319,7 +319,7 @@ mod tests {
         fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();
         assert!(load.refusal().contains("a.jsonl has changed"), "{}", load.refusal());
         fs::write(load.path(), "{\"id\":1}\n").unwrap();
-        assert!(load.refusal().contains("no journal of this program"));
+        assert!(load.refusal().contains("not a journal of this program"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::moment::Moment;
 use crate::report::Cause;
 use crate::sources::error::SourceError;
 
-/// Messages that were accepted elsewhere and could not be deleted: so many are remembered.
+/// Messages that were accepted elsewhere and could not be deleted: this many are remembered.
 const MOST_REMEMBERED: usize = 100_000;
 
 impl HeldState {
