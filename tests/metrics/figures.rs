@@ -135,7 +135,7 @@ async fn entries_with_a_failed_condition_are_measured_as_they_are_reported() {
 #[tokio::test(start_paused = true)]
 async fn messages_that_are_refused_are_measured_as_they_are_reported() {
     meters();
-    let (simulator, queue) = with_queue("all-refused");
+    let (simulator, queue) = with_queue("refused");
     queue.script([
         InjectedFault::error(500, "InternalError", false),
         InjectedFault::failed(1, "InvalidMessageContents", true),
