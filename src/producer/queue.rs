@@ -63,6 +63,8 @@ impl<E> Queue<E> {
 
     /// Closes the queue and hands back its entries to their receipts. Returns those whose receipts were dropped.
     pub(super) async fn hand_back(mut self, cause: &Cause, report: &mut Report) -> Vec<Undelivered<E>> {
+        // A sender that has room and is not polled must not keep it waiting.
+        self.epochs.close();
         self.items.close();
         let mut unclaimed = Vec::new();
         while let Some(incoming) = poll_fn(|context| self.poll_entry(context)).await {

@@ -8,7 +8,7 @@ use aws_batch_delivery::targets::{Acknowledgement, Answer, BatchTarget, Fault, L
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions, Disposition, InvalidEntry, Progress};
 use futures::FutureExt;
 use futures::future::join_all;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::custom_target::numbers::{LIMITS, accept, no_delay, numbers, throttle};
@@ -329,6 +329,23 @@ async fn a_close_within_a_time_ends_beside_a_send_that_has_room_and_is_not_polle
     let undelivered = waits.await.unwrap_err();
     assert_eq!(*undelivered.entry, 1);
     assert!(matches!(undelivered.cause, Cause::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_that_was_cancelled_ends_beside_a_send_that_has_room_and_is_not_polled() {
+    let cancellation = CancellationToken::new();
+    let (target, _) = numbers(|_, chunk| accept(chunk));
+    let options = no_delay().buffer(1).cancellation(cancellation.clone());
+    let producer = Delivery::new(target).options(options).producer();
+    drop(producer.try_enqueue(0).unwrap());
+    let mut waits = pin!(producer.send(1));
+    assert!(waits.as_mut().now_or_never().is_none());
+    sleep(Duration::from_secs(1)).await;
+    cancellation.cancel();
+    sleep(Duration::from_secs(1)).await;
+    let closed = timeout(Duration::from_secs(9), producer.close_within(Duration::from_secs(5))).await;
+    assert!(closed.is_ok());
+    assert!(matches!(waits.await.unwrap_err().cause, Cause::Closed));
 }
 
 #[tokio::test(start_paused = true)]

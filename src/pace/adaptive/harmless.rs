@@ -55,11 +55,7 @@ mod tests {
         let mut harmless = HarmlessThrottles::default();
         let mut is_signal = |number| {
             let rejected = if number % every == 0 { 25.0 } else { 0.0 };
-            let is_signal = harmless.is_signal(&answer(f64::from(number), rejected));
-            if is_signal {
-                harmless.forget();
-            }
-            is_signal
+            harmless.is_signal(&answer(f64::from(number), rejected))
         };
         (1..=10_000).filter(|number| is_signal(*number)).count()
     }
@@ -72,9 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_rejected_in_part_is_never_harmless() {
-        let mut harmless = HarmlessThrottles::default();
-        assert!(harmless.is_signal(&answer(1.0, 1.0)));
-        assert!(!harmless.is_signal(&answer(1.0, 0.0)));
+    fn a_call_that_is_rejected_in_part_is_never_harmless_and_neither_is_a_whole_one_soon_after_it() {
+        for (accepted, is_signal) in [(0, true), (4, true), (20, false)] {
+            let mut harmless = HarmlessThrottles::default();
+            assert!(harmless.is_signal(&answer(1.0, 1.0)));
+            (0..accepted).for_each(|_| assert!(!harmless.is_signal(&answer(1.0, 0.0))));
+            assert_eq!(harmless.is_signal(&answer(1.0, 25.0)), is_signal, "{accepted}");
+        }
     }
 }

@@ -26,8 +26,8 @@
 //! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by 12%. Either the capacity has fallen, or
 //!   other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. So processes come to equal paces, however many there are: all grow by the same share in the same time, and the
 //!   faster ones are lowered more often.
-//! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and those
-//!   below it. From inside a process they cannot be distinguished from what other processes cause, which no lower pace of one of them ends.
+//! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and any
+//!   below it; a call of one entry is a whole call. From inside a process they cannot be distinguished from what other processes cause, which no lower pace of one of them ends.
 //!   A rule that tolerates more lets a fleet settle at an overload.
 //! - **Failures** are not a signal.
 //! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
@@ -37,7 +37,7 @@
 //! fresh entries are rejected for the same reasons, and that is not a signal.
 //!
 //! # Hot keys
-//! A partition key of which far more is rejected than of all others in the same time gets a pacer of its own, which begins in `Steady` at
+//! A partition key of which more is rejected than of all others in the same time, and not by chance, gets a pacer of its own, which begins in `Steady` at
 //! what was accepted of the key. The pacer of all others does not observe it. A key stops being hot when nothing of it was rejected for
 //! ten seconds.
 //!
@@ -118,8 +118,9 @@ use crate::jitter::Jitter;
 /// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
-/// Rejections of 10% of the calls and more, or of single entries in most calls, are always count as a lack of capacity. If they are
-/// random and do not end at a lower pace, a load of more than a second becomes slow: no service is known to do that.
+/// Whole calls that are throttled at random cost time from 5% on: with 10% of them, at a limit of 1,000 entries a second, a load takes 1.7
+/// times the best time. More than that, or single entries in most calls, always count as a lack of capacity. If they do not end at a
+/// lower pace, a load of more than a second becomes slow: no service is known to do that.
 ///
 /// # Defaults
 /// - `share`: 1, all that the service can take
