@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::consumed::{read_units, said, show, write_units};
 use super::operation::Operation;
-use super::refusals::{canceled, throttled};
+use super::refusals::{canceled, failed, throttled};
 use super::table::Table;
 use crate::plan::{BY_FAULT, Cause, Decision, Entry, Plan, keep};
 use crate::refusal::Refusal;
@@ -262,6 +262,12 @@ impl Plan for TableCall {
                 .iter()
                 .any(is_refused)
                 .then(|| canceled(tables.zip(decisions)));
+        }
+        // A call with one entry has no list of those that failed.
+        if !self.operation.is_batch()
+            && let Some(Decision::Failed { code, .. }) = decisions.first()
+        {
+            return Some(failed(code.as_deref()));
         }
         // A fault may leave everything unprocessed, the capacity answers with an error then.
         let throttlings = self

@@ -66,6 +66,34 @@ async fn the_words_of_the_file_and_of_http_are_the_same() {
 }
 
 #[tokio::test]
+async fn a_call_with_one_item_that_fails_is_an_error() {
+    let proxy = Proxy::new("[[faults]]\nfault = { failed = { entries = 1 } }\n").await;
+    let mut client = proxy.connect().await;
+    let item = json!({"id": {"S": "a"}});
+    let calls = [
+        ("PutItem", "Item"),
+        ("UpdateItem", "Key"),
+        ("DeleteItem", "Key"),
+        ("GetItem", "Key"),
+    ];
+    for (operation, member) in calls {
+        let call = json!({"TableName": "orders", member: item});
+        let answer = client.tables(operation, call).await;
+        let kind = answer.json()["__type"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(answer.status, 500, "{operation}");
+        assert!(kind.ends_with("#InternalServerError"), "{operation}: {kind}");
+        assert_eq!(proxy.emulator.received(operation).len(), 0, "{operation}");
+    }
+    let own = r#"{"faults": [{"fault": {"failed": {"entries": 1, "code": "OwnCode"}}}]}"#;
+    client.post("faults", own).await;
+    let answer = client
+        .tables("PutItem", json!({"TableName": "orders", "Item": item}))
+        .await;
+    assert!(answer.json()["__type"].as_str().unwrap().ends_with("#OwnCode"));
+    assert_eq!(client.get("figures").await["dynamodb"]["orders"]["failed"], 5);
+}
+
+#[tokio::test]
 async fn wrong_words_are_refused_and_change_nothing() {
     let proxy = Proxy::new("[[faults]]\nfault = \"throttle\"\n").await;
     let mut client = proxy.connect().await;
