@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_batch_simulator::{Demand, Place, item_size};
 use serde_json::{Map, Value, json};
 
-use super::consumed::{read_units, said, show, write_units};
+use super::consumed::{Used, read_units, said, said_of_indexes, show, write_units};
 use super::operation::Operation;
 use super::refusals::{canceled, failed, throttled};
 use super::table::Table;
@@ -45,8 +45,16 @@ pub(crate) struct TableCall {
     names: Vec<(String, String)>,
     tables: Vec<Arc<Table>>,
     entries: Vec<Entry>,
-    /// The demand of each entry, and its place in the table.
-    demands: Vec<(Demand, Place)>,
+    demands: Vec<Demanded>,
+}
+
+/// What an entry takes.
+struct Demanded {
+    demand: Demand,
+    /// In the table.
+    place: Place,
+    /// The units of all indexes together, which the demand has as well.
+    of_indexes: f64,
 }
 
 impl TableCall {
@@ -115,7 +123,11 @@ impl TableCall {
 
     fn write(&mut self, destination: usize, action: &'static str, item: &Value, units: f64) {
         let table = &self.tables[destination];
-        self.demands.push((table.demand(item, units), table.place(item)));
+        self.demands.push(Demanded {
+            demand: table.demand(item, units),
+            place: table.place(item),
+            of_indexes: table.units_of_indexes(item, units),
+        });
         let key = table.keys.key_of(item).unwrap_or_else(|| "?".to_owned());
         self.entries.push(Entry {
             destination,
@@ -128,7 +140,11 @@ impl TableCall {
     fn read_of(&mut self, destination: usize, key: &Value, is_consistent: bool) {
         let units = read_units(0, is_consistent);
         let table = &self.tables[destination];
-        self.demands.push((table.read_demand(key, units), table.place(key)));
+        self.demands.push(Demanded {
+            demand: table.read_demand(key, units),
+            place: table.place(key),
+            of_indexes: 0.0,
+        });
         self.entries.push(Entry {
             destination,
             action: "read",
@@ -244,7 +260,7 @@ impl Plan for TableCall {
             let of_it =
                 |place: &usize| self.entries[*place].destination == destination && decisions[*place].is_accepted();
             let places: Vec<usize> = (0..self.entries.len()).filter(of_it).collect();
-            let demands: Vec<Demand> = places.iter().map(|place| self.demands[*place].0.clone()).collect();
+            let demands: Vec<Demand> = places.iter().map(|place| self.demands[*place].demand.clone()).collect();
             let throttled = table.admit(self.operation.is_read(), &demands);
             for (place, throttling) in places.into_iter().zip(throttled) {
                 if let Some(throttling) = throttling {
@@ -299,8 +315,9 @@ impl Plan for TableCall {
         if is_divided {
             body["RequestItems"] = Value::Object(self.parts(decisions, Decision::is_accepted));
         }
-        if consumption_mode(&body).is_none() {
-            body["ReturnConsumedCapacity"] = json!("TOTAL");
+        // The units of the table alone are not in a total.
+        if matches!(consumption_mode(&body), None | Some("TOTAL")) {
+            body["ReturnConsumedCapacity"] = json!("INDEXES");
         }
         body
     }
@@ -314,14 +331,25 @@ impl Plan for TableCall {
             let places: Vec<usize> = (0..self.entries.len()).filter(of_it).collect();
             let Some(first) = places.first() else { continue };
             let charged: f64 = places.iter().map(|place| self.entries[*place].units).sum();
-            let said = said(answer, name).unwrap_or_default();
+            // What writes take of indexes was charged to the indexes; reads have one pool.
+            let of_indexes = if is_read {
+                0.0
+            } else {
+                let charged = places.iter().map(|place| self.demands[*place].of_indexes).sum();
+                said_of_indexes(answer, name).unwrap_or(charged)
+            };
+            let said = said(answer, name).unwrap_or_default() - of_indexes;
             // Of an eventually consistent query only half a unit was charged before.
             let used = said.max(charged).max(self.units_returned(destination, answer));
-            let place = self.demands[*first].1;
+            let place = self.demands[*first].place;
             self.tables[destination].charge(is_read, place, used - charged);
             let first = *first;
             self.entries[first].units += used - charged;
-            all.push((name.as_str(), used));
+            all.push(Used {
+                name,
+                of_table: used,
+                of_indexes,
+            });
         }
         let mode = consumption_mode(&self.body).map(str::to_owned);
         let is_list = self.operation.is_batch() || self.operation == Operation::TransactWriteItems;
@@ -334,9 +362,9 @@ impl Plan for TableCall {
     }
 
     fn give_back(&mut self, decisions: &[Decision]) {
-        for (entry, ((_, place), decision)) in self.entries.iter().zip(self.demands.iter().zip(decisions)) {
+        for (entry, (demanded, decision)) in self.entries.iter().zip(self.demands.iter().zip(decisions)) {
             if decision.is_accepted() {
-                self.tables[entry.destination].charge(self.operation.is_read(), *place, -entry.units);
+                self.tables[entry.destination].charge(self.operation.is_read(), demanded.place, -entry.units);
             }
         }
     }

@@ -135,6 +135,12 @@ impl Table {
         })
     }
 
+    /// What a write of an item takes of all indexes together.
+    pub(super) fn units_of_indexes(&self, item: &Value, units: f64) -> f64 {
+        let in_it = |index: &&Index| index.keys.place(item).is_some();
+        self.indexes.iter().filter(in_it).map(|_| units).sum()
+    }
+
     pub(super) fn admit(&self, is_read: bool, demands: &[Demand]) -> Vec<Option<Throttling>> {
         let mut capacity = lock(&self.capacity);
         let control = if is_read {

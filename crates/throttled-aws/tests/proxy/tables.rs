@@ -185,6 +185,41 @@ async fn consumed_capacity_is_there_if_and_only_if_it_was_asked_for() {
 }
 
 #[tokio::test]
+async fn a_table_with_an_index_has_all_its_units() {
+    for is_divided in [false, true] {
+        let proxy = Proxy::new(ONCE_25).await;
+        proxy.emulator.answers(move |target, _| {
+            let schema = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+            let index = json!({"IndexName": "by_id", "KeySchema": schema});
+            let mut consumed = json!({"TableName": "orders", "CapacityUnits": 2.0});
+            if is_divided {
+                consumed["Table"] = json!({"CapacityUnits": 1.0});
+                consumed["GlobalSecondaryIndexes"] = json!({"by_id": {"CapacityUnits": 1.0}});
+            }
+            let answer = if target.ends_with("DescribeTable") {
+                json!({"Table": {"KeySchema": schema, "GlobalSecondaryIndexes": [index]}})
+            } else {
+                json!({ "ConsumedCapacity": consumed })
+            };
+            Some((200, answer.to_string()))
+        });
+        let mut client = proxy.connect().await;
+        for number in 0..26 {
+            let item = put(number, 1)["PutRequest"]["Item"].clone();
+            let request = json!({"TableName": "orders", "Item": item, "ReturnConsumedCapacity": "TOTAL"});
+            let answer = client.tables("PutItem", request).await;
+            if number == 25 {
+                assert_eq!(answer.status, 400);
+            } else {
+                let total = json!({"TableName": "orders", "CapacityUnits": 2.0});
+                assert_eq!(answer.json(), json!({"ConsumedCapacity": total}), "{number}");
+            }
+        }
+        assert_eq!(client.get("figures").await["dynamodb"]["orders"]["written"], 25.0);
+    }
+}
+
+#[tokio::test]
 async fn the_capacity_is_what_the_table_says_until_it_is_changed() {
     let proxy = Proxy::new("").await;
     let description = |units: u64| {
