@@ -31,6 +31,8 @@ pub(crate) async fn perform(shared: &Shared, origin: &Origin, parts: &Parts, mut
     }
     plan.admit(&mut decisions);
     if let Some(refusal) = plan.refusal(&decisions) {
+        // What fits is not applied either.
+        plan.give_back(&decisions);
         call.record_each(&*plan, |place| outcome(&decisions[place], true));
         return End::Answer(refusal.answer(plan.service(), true));
     }

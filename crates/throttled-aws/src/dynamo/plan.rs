@@ -51,6 +51,8 @@ pub(crate) struct TableCall {
 /// What an entry takes.
 struct Demanded {
     demand: Demand,
+    /// The same with negative units.
+    given_back: Demand,
     /// In the table.
     place: Place,
     /// The units of all indexes together, which the demand has as well.
@@ -125,6 +127,7 @@ impl TableCall {
         let table = &self.tables[destination];
         self.demands.push(Demanded {
             demand: table.demand(item, units),
+            given_back: table.demand(item, -units),
             place: table.place(item),
             of_indexes: table.units_of_indexes(item, units),
         });
@@ -142,6 +145,7 @@ impl TableCall {
         let table = &self.tables[destination];
         self.demands.push(Demanded {
             demand: table.read_demand(key, units),
+            given_back: table.read_demand(key, -units),
             place: table.place(key),
             of_indexes: 0.0,
         });
@@ -364,7 +368,7 @@ impl Plan for TableCall {
     fn give_back(&mut self, decisions: &[Decision]) {
         for (entry, (demanded, decision)) in self.entries.iter().zip(self.demands.iter().zip(decisions)) {
             if decision.is_accepted() {
-                self.tables[entry.destination].charge(self.operation.is_read(), demanded.place, -entry.units);
+                self.tables[entry.destination].give_back(self.operation.is_read(), &demanded.given_back);
             }
         }
     }
@@ -382,15 +386,21 @@ mod tests {
     use super::*;
     use crate::config::TableLimits;
 
-    fn table(units: f64) -> Arc<Table> {
-        let described = json!({"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
-        let limits = TableLimits {
+    fn described() -> Value {
+        json!({"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]})
+    }
+
+    fn limits(units: f64) -> TableLimits {
+        TableLimits {
             write_units: Some(units),
             starts_full: true,
             partitions: Some(0),
             ..TableLimits::default()
-        };
-        Arc::new(Table::described(&described, &limits, 1, Instant::now()).unwrap())
+        }
+    }
+
+    fn table(units: f64) -> Arc<Table> {
+        Arc::new(Table::described(&described(), &limits(units), 1, Instant::now()).unwrap())
     }
 
     fn write(table: usize, id: usize, bytes: usize) -> Value {
@@ -409,6 +419,30 @@ mod tests {
             .collect();
         all.sort();
         all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_given_back_is_that_of_the_table_and_of_its_indexes() {
+        let index = json!({
+            "IndexName": "by_id",
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "ProvisionedThroughput": {"WriteCapacityUnits": 1, "ReadCapacityUnits": 1},
+        });
+        let mut described = described();
+        described["GlobalSecondaryIndexes"] = json!([index]);
+        // The table has 25 units, and the index is to have ten.
+        let table = Table::described(&described, &limits(0.0), 1, Instant::now()).unwrap();
+        let table = Arc::new(table);
+        tokio::time::advance(std::time::Duration::from_secs(10)).await;
+        for number in 0..30 {
+            let body = json!({"TableName": "table-0", "Item": {"id": {"N": number.to_string()}}});
+            let names = vec!["table-0".to_owned()];
+            let mut call = TableCall::new("PutItem", body, names, vec![Arc::clone(&table)]).unwrap();
+            let mut decisions = [Decision::Accepted];
+            call.admit(&mut decisions);
+            assert!(decisions[0].is_accepted(), "{number}: {decisions:?}");
+            call.give_back(&decisions);
+        }
     }
 
     proptest! {

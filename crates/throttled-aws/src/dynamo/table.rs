@@ -167,6 +167,16 @@ impl Table {
         }
     }
 
+    /// Gives back what was not used after all, to the indexes as well. The units of the demand are negative.
+    pub(super) fn give_back(&self, is_read: bool, demand: &Demand) {
+        let mut capacity = lock(&self.capacity);
+        if is_read {
+            capacity.reads.charge(demand);
+        } else {
+            capacity.writes.charge(demand);
+        }
+    }
+
     /// The position of an item or a key. What has no key is refused by the emulator.
     pub(super) fn place(&self, item: &Value) -> Place {
         self.keys.place(item).unwrap_or_default()

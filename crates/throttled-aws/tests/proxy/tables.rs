@@ -159,6 +159,25 @@ async fn a_transaction_is_canceled_with_a_reason_for_each_action() {
 }
 
 #[tokio::test]
+async fn a_canceled_transaction_takes_no_capacity() {
+    let empty = "[tables.empty]\nwrite_units = 0\n";
+    let proxy = Proxy::new(&format!("{ONCE_25}{empty}")).await;
+    let mut client = proxy.connect().await;
+    let put_into = |table| json!({"Put": {"TableName": table, "Item": put(1, 10)["PutRequest"]["Item"]}});
+    for _ in 0..3 {
+        let actions = json!({"TransactItems": [put_into("orders"), put_into("empty")]});
+        let answer = client.tables("TransactWriteItems", actions).await.json();
+        assert_eq!(answer["CancellationReasons"][0]["Code"], "None", "{answer}");
+        assert_eq!(
+            answer["CancellationReasons"][1]["Code"],
+            "ProvisionedThroughputExceeded"
+        );
+    }
+    let answer = client.tables("BatchWriteItem", batch(0..25, 1)).await;
+    assert_eq!(answer.json(), json!({"UnprocessedItems": {}}));
+}
+
+#[tokio::test]
 async fn consumed_capacity_is_there_if_and_only_if_it_was_asked_for() {
     let proxy = Proxy::new("").await;
     let mut client = proxy.connect().await;
