@@ -177,13 +177,7 @@ impl TableCall {
         let mut parts = Map::new();
         for (place, (name, _)) in self.names.iter().enumerate() {
             let of_table = &self.body["RequestItems"][name];
-            let list = if self.operation == Operation::BatchGetItem {
-                &of_table["Keys"]
-            } else {
-                of_table
-            };
-            let list = list.as_array().map_or(&[][..], Vec::as_slice);
-            let kept = Value::Array(keep(list, self.decisions_of(place, decisions), is_kept));
+            let kept = Value::Array(keep(self.list(place), self.decisions_of(place, decisions), is_kept));
             if kept == json!([]) {
                 continue;
             }
@@ -221,22 +215,66 @@ impl TableCall {
         }
     }
 
-    /// What the emulator itself did not process is not accepted.
+    /// Of a batch: the entries of a table, as they are in the request.
+    fn list(&self, place: usize) -> &[Value] {
+        self.list_of(&self.body["RequestItems"][&self.names[place].0])
+    }
+
+    /// The entries in what a request or an answer has for a table.
+    fn list_of<'a>(&self, of_table: &'a Value) -> &'a [Value] {
+        let list = if self.operation == Operation::BatchGetItem {
+            &of_table["Keys"]
+        } else {
+            of_table
+        };
+        list.as_array().map_or(&[][..], Vec::as_slice)
+    }
+
+    /// What the emulator itself did not process is not accepted, and takes nothing.
     fn mark_unprocessed(&self, answer: &Value, decisions: &mut [Decision]) {
-        for (place, (name, _)) in self.names.iter().enumerate() {
-            let unprocessed = &answer[self.operation.unprocessed()][name];
-            let (unprocessed, sent) = match self.operation {
-                Operation::BatchGetItem => (&unprocessed["Keys"], &self.body["RequestItems"][name]["Keys"]),
-                _ => (unprocessed, &self.body["RequestItems"][name]),
-            };
-            let (Some(unprocessed), Some(sent)) = (unprocessed.as_array(), sent.as_array()) else {
+        let unprocessed = answer[self.operation.unprocessed()].as_object();
+        for (name, of_table) in unprocessed.into_iter().flatten() {
+            let is_it = |(_, known): &(String, String)| known == last_part(name);
+            let Some(place) = self.names.iter().position(is_it) else {
                 continue;
             };
+            let table = &self.tables[place];
+            // An emulator may write numbers in another way or leave out members, but not those of the key.
+            let key = |entry: &Value| {
+                let items = [&entry["PutRequest"]["Item"], &entry["DeleteRequest"]["Key"], entry];
+                items.into_iter().find_map(|item| table.keys.key_of(item))
+            };
+            let keys: Vec<String> = self.list_of(of_table).iter().filter_map(key).collect();
             let before = self.entries.iter().filter(|entry| entry.destination < place).count();
-            for (decision, entry) in decisions[before..].iter_mut().zip(sent) {
-                if decision.is_accepted() && unprocessed.contains(entry) {
+            for (number, entry) in self.list(place).iter().enumerate() {
+                let decision = &mut decisions[before + number];
+                if decision.is_accepted() && key(entry).is_some_and(|key| keys.contains(&key)) {
                     *decision = Decision::Refused;
+                    table.give_back(self.operation.is_read(), &self.demands[before + number].given_back);
                 }
+            }
+        }
+    }
+
+    /// Adds what was not forwarded to what the emulator itself did not process.
+    fn add_unprocessed(&self, answer: &mut Value, decisions: &[Decision]) {
+        let was_kept = |decision: &Decision| matches!(decision, Decision::Throttled(_) | Decision::Failed { .. });
+        let own = self.parts(decisions, was_kept);
+        let unprocessed = &mut answer[self.operation.unprocessed()];
+        let Some(all) = unprocessed.as_object_mut() else {
+            *unprocessed = Value::Object(own);
+            return;
+        };
+        for (name, part) in own {
+            let of_table = all.iter_mut().find(|(other, _)| last_part(other) == last_part(&name));
+            let list = of_table.and_then(|(_, of_table)| match self.operation {
+                Operation::BatchGetItem => of_table.get_mut("Keys").and_then(Value::as_array_mut),
+                _ => of_table.as_array_mut(),
+            });
+            if let Some(list) = list {
+                list.extend_from_slice(self.list_of(&part));
+            } else {
+                all.insert(name, part);
             }
         }
     }
@@ -328,6 +366,9 @@ impl Plan for TableCall {
 
     fn complete(&mut self, answer: &mut Value, decisions: &mut [Decision]) {
         let is_read = self.operation.is_read();
+        if self.operation.is_batch() {
+            self.mark_unprocessed(answer, decisions);
+        }
         let mut all = Vec::new();
         for (destination, (name, _)) in self.names.iter().enumerate() {
             let of_it =
@@ -359,9 +400,7 @@ impl Plan for TableCall {
         let is_list = self.operation.is_batch() || self.operation == Operation::TransactWriteItems;
         show(answer, mode.as_deref(), is_list, all.into_iter());
         if self.operation.is_batch() {
-            self.mark_unprocessed(answer, decisions);
-            let throttled = self.parts(decisions, |decision| !matches!(decision, Decision::Accepted));
-            answer[self.operation.unprocessed()] = Value::Object(throttled);
+            self.add_unprocessed(answer, decisions);
         }
     }
 

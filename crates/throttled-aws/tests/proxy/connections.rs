@@ -145,6 +145,7 @@ async fn an_answer_that_is_no_json_passes_as_it_is() {
         "[]",
         "<html>",
         "{\"UnprocessedItems\": 5}",
+        "{\"UnprocessedItems\": {\"orders\": 5}}",
         "{\"ConsumedCapacity\": [5, {}]}",
     ] {
         proxy

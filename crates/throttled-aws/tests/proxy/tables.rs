@@ -128,6 +128,69 @@ async fn keys_that_were_not_read_are_unprocessed_with_everything_else_of_their_r
 }
 
 #[tokio::test]
+async fn what_the_emulator_did_not_process_is_returned_with_what_was_not_forwarded() {
+    let proxy = Proxy::new(ONCE_25).await;
+    // The first two of each call, with a number in another notation.
+    proxy.emulator.answers(|target, body| {
+        let writes = body["RequestItems"]["orders"].as_array()?;
+        let first: Vec<Value> = writes.iter().take(2).map(unlike).collect();
+        let answer = json!({"UnprocessedItems": {"orders": first}});
+        target.ends_with("BatchWriteItem").then(|| (200, answer.to_string()))
+    });
+    let mut client = proxy.connect().await;
+    let mut sent = batch(0..25, 2);
+    for write in sent["RequestItems"]["orders"].as_array_mut().unwrap() {
+        write["PutRequest"]["Item"]["n"] = json!({"N": "1.0"});
+    }
+    let id = |write: &Value| write["PutRequest"]["Item"]["id"]["S"].as_str().unwrap().to_owned();
+    let ids = |writes: &Value| writes.as_array().unwrap().iter().map(id).collect::<Vec<_>>();
+    let answer = client.tables("BatchWriteItem", sent.clone()).await.json();
+    let forwarded = ids(&proxy.emulator.received("BatchWriteItem")[0].json()["RequestItems"]["orders"]);
+    let unprocessed = ids(&answer["UnprocessedItems"]["orders"]);
+    assert_eq!((forwarded.len(), unprocessed.len()), (12, 15));
+    let mut all = [&forwarded[2..], &unprocessed].concat();
+    all.sort();
+    assert_eq!(all, ids(&sent["RequestItems"]["orders"]));
+    let figures = client.get("figures").await;
+    let orders = &figures["dynamodb"]["orders"];
+    let shown = (&orders["accepted"], &orders["refused"], &orders["written"]);
+    assert_eq!(shown, (&json!(10), &json!(2), &json!(20.0)));
+    // 25 - 20 units are left, which are two writes.
+    client.tables("BatchWriteItem", sent).await;
+    let again = proxy.emulator.received("BatchWriteItem")[1].json();
+    assert_eq!(ids(&again["RequestItems"]["orders"]).len(), 2);
+}
+
+/// The write, as an emulator may return it.
+fn unlike(write: &Value) -> Value {
+    let mut write = write.clone();
+    write["PutRequest"]["Item"]["n"] = json!({"N": "1"});
+    write
+}
+
+#[tokio::test]
+async fn keys_that_the_emulator_did_not_read_are_unprocessed_under_its_name_of_the_table() {
+    let file = "[tables.orders]\nread_units = 0\nstarts_full = true\n";
+    let proxy = Proxy::new(file).await;
+    let arn = "arn:aws:dynamodb:us-east-1:0:table/orders";
+    proxy.emulator.answers(move |target, body| {
+        let keys = body["RequestItems"][arn]["Keys"].as_array()?;
+        let answer = json!({"Responses": {}, "UnprocessedKeys": {"orders": {"Keys": keys[..5]}}});
+        target.ends_with("BatchGetItem").then(|| (200, answer.to_string()))
+    });
+    let keys: Vec<Value> = (0..100).map(|id| json!({"id": {"S": id.to_string()}})).collect();
+    let request = json!({"RequestItems": {arn: {"Keys": keys, "ConsistentRead": true}}});
+    let mut client = proxy.connect().await;
+    let answer = client.tables("BatchGetItem", request).await.json();
+    let unprocessed = answer["UnprocessedKeys"].as_object().unwrap();
+    assert_eq!(unprocessed.len(), 1);
+    // 75 are forwarded.
+    assert_eq!(unprocessed["orders"]["Keys"].as_array().unwrap().len(), 30);
+    let figures = client.get("figures").await;
+    assert_eq!(figures["dynamodb"]["orders"]["accepted"], 70);
+}
+
+#[tokio::test]
 async fn a_transaction_is_canceled_with_a_reason_for_each_action() {
     let proxy = Proxy::new(ONCE_25).await;
     let mut client = proxy.connect().await;
