@@ -402,6 +402,10 @@ impl Plan for TableCall {
         if self.operation.is_batch() {
             self.add_unprocessed(answer, decisions);
         }
+        // Nothing may have been forwarded.
+        if self.operation == Operation::BatchGetItem && answer["Responses"].is_null() {
+            answer["Responses"] = json!({});
+        }
     }
 
     fn give_back(&mut self, decisions: &[Decision]) {

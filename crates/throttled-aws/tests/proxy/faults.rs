@@ -66,6 +66,38 @@ async fn the_words_of_the_file_and_of_http_are_the_same() {
 }
 
 #[tokio::test]
+async fn an_answer_without_what_was_forwarded_has_its_members() {
+    let proxy = Proxy::new("[[faults]]\nfault = { unprocessed = 100 }\n").await;
+    let mut client = proxy.connect().await;
+    let of_table = json!({"Keys": [{"id": {"S": "a"}}]});
+    let read = json!({"RequestItems": {"orders": of_table}});
+    let answer = client.tables("BatchGetItem", read).await.json();
+    assert_eq!(
+        answer,
+        json!({"Responses": {}, "UnprocessedKeys": {"orders": of_table}})
+    );
+    let write = batch(0..1, 1);
+    let answer = client.tables("BatchWriteItem", write.clone()).await.json();
+    assert_eq!(answer, json!({"UnprocessedItems": write["RequestItems"]}));
+    let url = "http://127.0.0.1:4566/000000000000/orders";
+    let send = json!({"QueueUrl": url, "Entries": [{"Id": "a", "MessageBody": "a"}]});
+    let answer = client.call("AmazonSQS.SendMessageBatch", &send).await.unwrap().json();
+    assert_eq!(
+        (&answer["Successful"], &answer["Failed"][0]["Id"]),
+        (&json!([]), &json!("a"))
+    );
+    let put = json!({"StreamName": "events", "Records": [{"PartitionKey": "a", "Data": "AAEC"}]});
+    let answer = client.call("Kinesis_20131202.PutRecords", &put).await.unwrap().json();
+    assert_eq!(
+        (&answer["FailedRecordCount"], answer["Records"].as_array().map(Vec::len)),
+        (&json!(1), Some(1))
+    );
+    for operation in ["BatchGetItem", "BatchWriteItem", "SendMessageBatch", "PutRecords"] {
+        assert_eq!(proxy.emulator.received(operation).len(), 0, "{operation}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_with_one_item_that_fails_is_an_error() {
     let proxy = Proxy::new("[[faults]]\nfault = { failed = { entries = 1 } }\n").await;
     let mut client = proxy.connect().await;
