@@ -157,6 +157,26 @@ async fn a_reset_is_a_new_start() {
 }
 
 #[tokio::test]
+async fn throttled_calls_are_those_that_the_capacity_or_a_fault_kept() {
+    let mut proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let write = batch(0..1, 1);
+    client.post("faults", r#"{"faults": [{"next": ["throttle"]}]}"#).await;
+    assert_eq!(client.tables("BatchWriteItem", write.clone()).await.status, 400);
+    let error = json!({"__type": "ValidationException"}).to_string();
+    proxy
+        .emulator
+        .answers(move |target, _| target.ends_with("BatchWriteItem").then(|| (400, error.clone())));
+    assert_eq!(client.tables("BatchWriteItem", write.clone()).await.status, 400);
+    proxy.emulator.kill().await;
+    assert_eq!(client.tables("BatchWriteItem", write).await.status, 502);
+    let figures = client.get("figures").await;
+    let orders = &figures["dynamodb"]["orders"];
+    let counted = ["calls", "throttled_calls", "throttled", "refused", "unknown"].map(|name| orders[name].clone());
+    assert_eq!(counted, [3, 1, 1, 1, 1].map(|count| json!(count)));
+}
+
+#[tokio::test]
 async fn faults_are_for_services_without_capacity_too() {
     let file = "[[faults]]\nservice = \"s3\"\noperation = \"PUT\"\nnext = [\"throttle\", \"dropped\", { error = { status = 500, applied = true } }]\n";
     let proxy = Proxy::new(file).await;
