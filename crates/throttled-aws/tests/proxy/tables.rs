@@ -332,6 +332,34 @@ async fn the_capacity_is_what_the_table_says_until_it_is_changed() {
 }
 
 #[tokio::test]
+async fn a_change_in_progress_is_asked_for_until_it_has_ended() {
+    let proxy = Proxy::new("").await;
+    let is_described = |table: Value| {
+        proxy.emulator.answers(move |target, _| {
+            let schema = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+            let mut table = table.clone();
+            table["KeySchema"] = schema;
+            target
+                .ends_with("DescribeTable")
+                .then(|| (200, json!({ "Table": table }).to_string()))
+        });
+    };
+    let mut client = proxy.connect().await;
+    let units = json!({"WriteCapacityUnits": 1, "ReadCapacityUnits": 1});
+    is_described(json!({"TableStatus": "UPDATING", "ProvisionedThroughput": units}));
+    // The bucket is empty at first.
+    for asked in 1..=3 {
+        assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 400);
+        assert_eq!(proxy.emulator.received("DescribeTable").len(), asked);
+    }
+    is_described(json!({"TableStatus": "ACTIVE"}));
+    for _ in 0..3 {
+        assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 200);
+        assert_eq!(proxy.emulator.received("DescribeTable").len(), 4);
+    }
+}
+
+#[tokio::test]
 async fn what_the_emulator_refuses_costs_nothing_and_is_not_applied() {
     let proxy = Proxy::new(ONCE_25).await;
     let error = json!({"__type": "com.amazon.coral.validate#ValidationException", "message": "no"}).to_string();
