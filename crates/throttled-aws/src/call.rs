@@ -31,6 +31,8 @@ pub(crate) async fn perform(shared: &Shared, origin: &Origin, parts: &Parts, mut
     }
     plan.admit(&mut decisions);
     if let Some(refusal) = plan.refusal(&decisions) {
+        // What fits is not applied either.
+        plan.give_back(&decisions);
         call.record_each(&*plan, |place| outcome(&decisions[place], true));
         return End::Answer(refusal.answer(plan.service(), true));
     }
@@ -173,15 +175,18 @@ impl Call<'_> {
         let service = plan.service();
         let at = now();
         let destinations = plan.destinations();
-        let mut accepted = vec![false; destinations.len()];
+        // Whether an entry of the destination is applied, and whether the capacity or a fault kept one from it.
+        let mut applied = vec![false; destinations.len()];
+        let mut kept = vec![false; destinations.len()];
         for (place, entry) in plan.entries().iter().enumerate() {
             let outcome = outcome(place);
             let name = destinations[entry.destination];
             let is_applied = matches!(outcome, Outcome::Accepted | Outcome::Lost);
             let figures = ledger.figures_of(service, name);
             figures.count(outcome);
+            kept[entry.destination] |= matches!(outcome, Outcome::Throttled | Outcome::Failed | Outcome::Dropped);
             if is_applied {
-                accepted[entry.destination] = true;
+                applied[entry.destination] = true;
                 let units = if entry.is_read() {
                     &mut figures.read
                 } else {
@@ -201,11 +206,11 @@ impl Call<'_> {
                 });
             }
         }
-        for (name, accepted) in destinations.into_iter().zip(accepted) {
+        for ((name, applied), kept) in destinations.into_iter().zip(applied).zip(kept) {
             let figures: &mut Figures = ledger.figures_of(service, name);
             figures.calls += 1;
             figures.faults += u64::from(self.has_fault);
-            figures.throttled_calls += u64::from(!accepted);
+            figures.throttled_calls += u64::from(kept && !applied);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) trait Plan: Send + Sync {
     /// may have refused entries by itself: their decisions are changed.
     fn complete(&mut self, answer: &mut Value, decisions: &mut [Decision]);
 
-    /// The emulator refused the call: what it was charged for is given back.
+    /// The call is refused as a whole, here or by the emulator: what the accepted entries were charged for is given back.
     fn give_back(&mut self, decisions: &[Decision]);
 }
 

@@ -1,6 +1,6 @@
 //! The program: its arguments, and what it shows while it runs.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{ErrorKind, IsTerminal, stderr};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -75,7 +75,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         Some(url) => Server::to(url, config, arguments.listen).await,
         None => Server::alone(config, arguments.listen).await,
     };
-    let server = started.map_err(|error| format!("cannot listen on {}: {error}", arguments.listen))?;
+    let server = started.map_err(|error| match error.kind() {
+        // What was given is wrong, and not the address.
+        ErrorKind::InvalidInput => error.to_string(),
+        _ => format!("cannot listen on {}: {error}", arguments.listen),
+    })?;
     // The only line of the standard output, for scripts that chose port 0.
     println!("{}", server.endpoint());
     tokio::select! {
@@ -161,6 +165,21 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    async fn error_of(arguments: &[&str]) -> String {
+        let arguments = Arguments::parse_from([&["throttled-aws"][..], arguments].concat());
+        run(arguments).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn an_error_names_the_address_only_if_it_is_the_cause() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = taken.local_addr().unwrap().to_string();
+        let error = error_of(&["--alone", "--listen", &taken]).await;
+        assert!(error.starts_with(&format!("cannot listen on {taken}: ")), "{error}");
+        let error = error_of(&["--to", "ftp://127.0.0.1", "--listen", "127.0.0.1:0"]).await;
+        assert!(error.starts_with("\"ftp://127.0.0.1\" is not the URL"), "{error}");
+    }
 
     #[test]
     fn the_arguments_are_consistent() {

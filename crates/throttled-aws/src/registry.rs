@@ -5,9 +5,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
-/// What is known of the resources of one kind. Each is asked for once, also by many calls at the same time.
+/// A resource as it is described.
+pub(crate) struct Described<T> {
+    pub(crate) resource: T,
+    /// No change of it is in progress.
+    pub(crate) is_settled: bool,
+}
+
+type Cell<T> = Arc<OnceCell<Described<Arc<T>>>>;
+
+/// What is known of the resources of one kind. Each is asked for once, even by many calls at the same time, and as long as a
+/// change is in progress.
 pub(crate) struct Registry<T> {
-    known: Mutex<HashMap<String, Arc<OnceCell<Arc<T>>>>>,
+    known: Mutex<HashMap<String, Cell<T>>>,
 }
 
 impl<T> Default for Registry<T> {
@@ -20,14 +30,48 @@ impl<T> Default for Registry<T> {
 
 impl<T> Registry<T> {
     /// The resource with this name, which is described first if it is not known. What cannot be described is asked for again.
-    pub(crate) async fn get(&self, name: &str, describe: impl Future<Output = Option<T>>) -> Option<Arc<T>> {
+    pub(crate) async fn get(&self, name: &str, describe: impl Future<Output = Option<Described<T>>>) -> Option<Arc<T>> {
         let cell = Arc::clone(lock(&self.known).entry(name.to_owned()).or_default());
-        let described = async { describe.await.map(Arc::new).ok_or(()) };
-        let found = cell.get_or_try_init(|| described).await.ok().cloned();
-        if found.is_none() {
+        let describe = async {
+            let Described { resource, is_settled } = describe.await.ok_or(())?;
+            let resource = Arc::new(resource);
+            Ok::<_, ()>(Described { resource, is_settled })
+        };
+        let changing = cell.get().filter(|known| !known.is_settled);
+        let found = match changing {
+            None => cell
+                .get_or_try_init(|| describe)
+                .await
+                .map(|known| Arc::clone(&known.resource)),
+            // It has the limits that it had, until the change has ended.
+            Some(known) => describe.await.map(|described| {
+                if described.is_settled {
+                    self.replace(name, &cell, described)
+                } else {
+                    Arc::clone(&known.resource)
+                }
+            }),
+        };
+        if found.is_err() {
             self.forget(name);
         }
-        found
+        found.ok()
+    }
+
+    /// Replaces what is in the cell. If another call was faster, what it has found counts.
+    fn replace(&self, name: &str, cell: &Cell<T>, described: Described<Arc<T>>) -> Arc<T> {
+        let resource = Arc::clone(&described.resource);
+        let mut known = lock(&self.known);
+        match known.get_mut(name) {
+            Some(current) if Arc::ptr_eq(current, cell) => *current = Arc::new(OnceCell::from(described)),
+            Some(current) => {
+                if let Some(current) = current.get() {
+                    return Arc::clone(&current.resource);
+                }
+            }
+            None => {}
+        }
+        resource
     }
 
     /// A resource that was created, changed or deleted.

@@ -16,7 +16,7 @@ use crate::dynamo::{Table, TableCall, tables_of};
 use crate::kinesis::{Stream, StreamCall};
 use crate::origin::Origin;
 use crate::plan::Plan;
-use crate::registry::{Registry, last_part};
+use crate::registry::{Described, Registry, last_part};
 use crate::shared::Shared;
 use crate::sqs::{Queue, QueueCall};
 use crate::upstream::UpstreamError;
@@ -79,7 +79,11 @@ impl Resources {
                 .await?;
             let default = TableLimits::default();
             let limits = limits_of(&shared.config.tables, name).unwrap_or(&default);
-            Table::described(&described["Table"], limits, seed(shared, name), Instant::now())
+            let described = &described["Table"];
+            Some(Described {
+                resource: Table::described(described, limits, seed(shared, name), Instant::now())?,
+                is_settled: is_settled(described),
+            })
         };
         self.tables.get(name, describe).await
     }
@@ -93,13 +97,11 @@ impl Resources {
             } else {
                 Value::Null
             };
-            Some(Queue::described(
-                name,
-                &attributes["Attributes"],
-                &limits,
-                seed(shared, name),
-                Instant::now(),
-            ))
+            let attributes = &attributes["Attributes"];
+            Some(Described {
+                resource: Queue::described(name, attributes, &limits, seed(shared, name), Instant::now()),
+                is_settled: true,
+            })
         };
         self.queues.get(name, describe).await
     }
@@ -118,7 +120,10 @@ impl Resources {
                 .ask(parts, "Kinesis_20131202.DescribeStreamSummary", &body)
                 .await?;
             let summary = &described["StreamDescriptionSummary"];
-            Some(Stream::described(summary, &limits, seed(shared, name), Instant::now()))
+            Some(Described {
+                resource: Stream::described(summary, &limits, seed(shared, name), Instant::now()),
+                is_settled: is_active(&summary["StreamStatus"]),
+            })
         };
         self.streams.get(name, describe).await
     }
@@ -141,11 +146,13 @@ impl Resources {
         let body = body.to_bytes();
         let mut answered = shared.target.call(&parts, body.clone()).await?;
         let request: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let name = last_part(request[change.member()].as_str().unwrap_or_default()).to_owned();
+        let mut members = change.members().iter();
+        let name = members.find_map(|member| request[*member].as_str());
+        let name = last_part(name.unwrap_or_default());
         match change {
-            Change::Table => self.tables.forget(&name),
-            Change::Stream => self.streams.forget(&name),
-            Change::Queue => self.queues.forget(&name),
+            Change::Table => self.tables.forget(name),
+            Change::Stream => self.streams.forget(name),
+            Change::Queue => self.queues.forget(name),
             Change::Urls => {}
         }
         let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -168,6 +175,17 @@ fn seed(shared: &Shared, name: &str) -> u64 {
     })
 }
 
+/// Whether no change of a table or of one of its indexes is in progress.
+fn is_settled(table: &Value) -> bool {
+    let mut indexes = table["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
+    is_active(&table["TableStatus"]) && indexes.all(|index| is_active(&index["IndexStatus"]))
+}
+
+/// An emulator may show no status.
+fn is_active(status: &Value) -> bool {
+    status.is_null() || status == "ACTIVE"
+}
+
 /// What a call that takes no capacity changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -179,12 +197,12 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// The member of the request with the name.
-    fn member(self) -> &'static str {
+    /// The members of the request that may have the name.
+    fn members(self) -> &'static [&'static str] {
         match self {
-            Self::Table => "TableName",
-            Self::Stream => "StreamName",
-            Self::Queue | Self::Urls => "QueueUrl",
+            Self::Table => &["TableName"],
+            Self::Stream => &["StreamName", "StreamARN"],
+            Self::Queue | Self::Urls => &["QueueUrl"],
         }
     }
 }

@@ -38,7 +38,8 @@ pub enum Fault {
 pub struct FailedEntries {
     /// How many: those that come first in the call.
     pub entries: usize,
-    /// The code. Default: `InternalError` of a queue, `InternalFailure` of a stream. Tables have none.
+    /// The code. Default: `InternalError` of a queue, `InternalFailure` of a stream, `InternalServerError` of a call with one item,
+    /// `TransactionConflict` of a transaction. Batches of items have none.
     #[serde(default)]
     pub code: Option<String>,
     /// Of queues: whether it is the sender's fault. Default: no.

@@ -37,6 +37,15 @@ impl Upstream {
     /// The emulator at this URL.
     pub(crate) fn to(url: &str) -> Result<Self, String> {
         let uri: Uri = url.parse().map_err(|error| format!("{url:?} is not a URL: {error}"))?;
+        // Answers name the emulator, and the password would be in them.
+        if let Some((_, host)) = uri
+            .authority()
+            .and_then(|authority| authority.as_str().rsplit_once('@'))
+        {
+            return Err(format!(
+                "the URL of the emulator at {host} has a user or a password, which are not sent: leave them out"
+            ));
+        }
         if uri.scheme() != Some(&Scheme::HTTP) || uri.path() != "/" {
             return Err(format!(
                 "{url:?} is not the URL of an emulator, such as http://127.0.0.1:4566"

@@ -29,7 +29,7 @@ impl Tables {
     /// The tables of the file that have a key.
     pub(super) fn of(config: &Config, simulator: &Simulator) -> Result<Self, String> {
         let mut tables = BTreeMap::new();
-        for (name, limits) in &config.tables {
+        for (name, limits) in config.tables.iter().filter(|(name, _)| *name != "*") {
             let Some(key) = &limits.key else { continue };
             let kind = |key: &KeyAttribute| {
                 kind(&key.kind)

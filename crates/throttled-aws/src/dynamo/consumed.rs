@@ -23,9 +23,25 @@ fn units(bytes: usize, unit: usize) -> f64 {
     bytes.div_ceil(unit).max(1) as f64
 }
 
-/// What an answer says that a table has consumed. `name` is as in the request.
+/// What an answer says that a table and its indexes have consumed. `name` is as in the request.
 pub(super) fn said(answer: &Value, name: &str) -> Option<f64> {
     of_table(answer, name)?["CapacityUnits"].as_f64()
+}
+
+/// What an answer says that the global indexes of a table have consumed. `None` if it is not divided by indexes.
+pub(super) fn said_of_indexes(answer: &Value, name: &str) -> Option<f64> {
+    let said = of_table(answer, name)?;
+    said["Table"].as_object()?;
+    let indexes = said["GlobalSecondaryIndexes"].as_object().into_iter().flatten();
+    Some(indexes.filter_map(|(_, index)| index["CapacityUnits"].as_f64()).sum())
+}
+
+/// The units that a call has taken of a table.
+pub(super) struct Used<'a> {
+    /// As in the request.
+    pub(super) name: &'a str,
+    pub(super) of_table: f64,
+    pub(super) of_indexes: f64,
 }
 
 fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
@@ -36,27 +52,28 @@ fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
+/// What only an answer that is divided by indexes has.
+const PARTS: [&str; 3] = ["Table", "GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
+
 /// The consumed capacity of the answer: as it was asked for, with the units that were charged.
-pub(super) fn show<'a>(
-    answer: &mut Value,
-    mode: Option<&str>,
-    is_list: bool,
-    charged: impl Iterator<Item = (&'a str, f64)>,
-) {
+pub(super) fn show<'a>(answer: &mut Value, mode: Option<&str>, is_list: bool, used: impl Iterator<Item = Used<'a>>) {
     let Some(members) = answer.as_object_mut() else { return };
     let Some(mode) = mode else {
         members.remove("ConsumedCapacity");
         return;
     };
-    let all: Vec<Value> = charged
-        .map(|(name, units)| {
-            let mut shown = of_table(answer, name)
+    let all: Vec<Value> = used
+        .map(|used| {
+            let mut shown = of_table(answer, used.name)
                 .cloned()
-                .unwrap_or_else(|| json!({"TableName": name}));
-            if mode == "INDEXES" && shown["Table"].is_null() {
-                shown["Table"] = json!({"CapacityUnits": units});
+                .unwrap_or_else(|| json!({"TableName": used.name}));
+            if mode != "INDEXES" {
+                let members = shown.as_object_mut().into_iter();
+                members.for_each(|members| members.retain(|member, _| !PARTS.contains(&member.as_str())));
+            } else if shown["Table"].is_null() {
+                shown["Table"] = json!({"CapacityUnits": used.of_table});
             }
-            shown["CapacityUnits"] = json!(units);
+            shown["CapacityUnits"] = json!(used.of_table + used.of_indexes);
             shown
         })
         .collect();
@@ -72,6 +89,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn used(name: &str, of_table: f64) -> Used<'_> {
+        Used {
+            name,
+            of_table,
+            of_indexes: 0.0,
+        }
+    }
 
     proptest! {
         /// Units cover the bytes, and not a unit more.
@@ -98,15 +123,24 @@ mod tests {
     #[test]
     fn consumed_capacity_is_shown_as_it_was_asked_for() {
         let with = |mode| {
-            let mut answer = json!({"ConsumedCapacity": {"TableName": "orders", "CapacityUnits": 1.0}});
-            show(&mut answer, mode, false, [("orders", 3.0)].into_iter());
+            let said = json!({"TableName": "orders", "CapacityUnits": 1.0, "LocalSecondaryIndexes": {}});
+            let mut answer = json!({ "ConsumedCapacity": said });
+            show(&mut answer, mode, false, [used("orders", 3.0)].into_iter());
             answer
         };
         assert_eq!(with(None), json!({}));
-        assert_eq!(with(Some("TOTAL"))["ConsumedCapacity"]["CapacityUnits"], 3.0);
+        assert_eq!(
+            with(Some("TOTAL"))["ConsumedCapacity"],
+            json!({"TableName": "orders", "CapacityUnits": 3.0})
+        );
         assert_eq!(with(Some("INDEXES"))["ConsumedCapacity"]["Table"]["CapacityUnits"], 3.0);
         let mut answer = json!({});
-        show(&mut answer, Some("TOTAL"), true, [("a", 1.0), ("b", 2.0)].into_iter());
+        show(
+            &mut answer,
+            Some("TOTAL"),
+            true,
+            [used("a", 1.0), used("b", 2.0)].into_iter(),
+        );
         assert_eq!(
             answer["ConsumedCapacity"][1],
             json!({"TableName": "b", "CapacityUnits": 2.0})

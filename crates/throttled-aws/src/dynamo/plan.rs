@@ -5,9 +5,9 @@ use std::sync::Arc;
 use aws_batch_simulator::{Demand, Place, item_size};
 use serde_json::{Map, Value, json};
 
-use super::consumed::{read_units, said, show, write_units};
+use super::consumed::{Used, read_units, said, said_of_indexes, show, write_units};
 use super::operation::Operation;
-use super::refusals::{canceled, throttled};
+use super::refusals::{canceled, failed, throttled};
 use super::table::Table;
 use crate::plan::{BY_FAULT, Cause, Decision, Entry, Plan, keep};
 use crate::refusal::Refusal;
@@ -45,8 +45,18 @@ pub(crate) struct TableCall {
     names: Vec<(String, String)>,
     tables: Vec<Arc<Table>>,
     entries: Vec<Entry>,
-    /// The demand of each entry, and its place in the table.
-    demands: Vec<(Demand, Place)>,
+    demands: Vec<Demanded>,
+}
+
+/// What an entry takes.
+struct Demanded {
+    demand: Demand,
+    /// The same with negative units.
+    given_back: Demand,
+    /// In the table.
+    place: Place,
+    /// The units of all indexes together, which the demand has as well.
+    of_indexes: f64,
 }
 
 impl TableCall {
@@ -115,7 +125,12 @@ impl TableCall {
 
     fn write(&mut self, destination: usize, action: &'static str, item: &Value, units: f64) {
         let table = &self.tables[destination];
-        self.demands.push((table.demand(item, units), table.place(item)));
+        self.demands.push(Demanded {
+            demand: table.demand(item, units),
+            given_back: table.demand(item, -units),
+            place: table.place(item),
+            of_indexes: table.units_of_indexes(item, units),
+        });
         let key = table.keys.key_of(item).unwrap_or_else(|| "?".to_owned());
         self.entries.push(Entry {
             destination,
@@ -128,7 +143,12 @@ impl TableCall {
     fn read_of(&mut self, destination: usize, key: &Value, is_consistent: bool) {
         let units = read_units(0, is_consistent);
         let table = &self.tables[destination];
-        self.demands.push((table.read_demand(key, units), table.place(key)));
+        self.demands.push(Demanded {
+            demand: table.read_demand(key, units),
+            given_back: table.read_demand(key, -units),
+            place: table.place(key),
+            of_indexes: 0.0,
+        });
         self.entries.push(Entry {
             destination,
             action: "read",
@@ -157,13 +177,7 @@ impl TableCall {
         let mut parts = Map::new();
         for (place, (name, _)) in self.names.iter().enumerate() {
             let of_table = &self.body["RequestItems"][name];
-            let list = if self.operation == Operation::BatchGetItem {
-                &of_table["Keys"]
-            } else {
-                of_table
-            };
-            let list = list.as_array().map_or(&[][..], Vec::as_slice);
-            let kept = Value::Array(keep(list, self.decisions_of(place, decisions), is_kept));
+            let kept = Value::Array(keep(self.list(place), self.decisions_of(place, decisions), is_kept));
             if kept == json!([]) {
                 continue;
             }
@@ -201,22 +215,66 @@ impl TableCall {
         }
     }
 
-    /// What the emulator itself did not process is not accepted.
+    /// Of a batch: the entries of a table, as they are in the request.
+    fn list(&self, place: usize) -> &[Value] {
+        self.list_of(&self.body["RequestItems"][&self.names[place].0])
+    }
+
+    /// The entries in what a request or an answer has for a table.
+    fn list_of<'a>(&self, of_table: &'a Value) -> &'a [Value] {
+        let list = if self.operation == Operation::BatchGetItem {
+            &of_table["Keys"]
+        } else {
+            of_table
+        };
+        list.as_array().map_or(&[][..], Vec::as_slice)
+    }
+
+    /// What the emulator itself did not process is not accepted, and takes nothing.
     fn mark_unprocessed(&self, answer: &Value, decisions: &mut [Decision]) {
-        for (place, (name, _)) in self.names.iter().enumerate() {
-            let unprocessed = &answer[self.operation.unprocessed()][name];
-            let (unprocessed, sent) = match self.operation {
-                Operation::BatchGetItem => (&unprocessed["Keys"], &self.body["RequestItems"][name]["Keys"]),
-                _ => (unprocessed, &self.body["RequestItems"][name]),
-            };
-            let (Some(unprocessed), Some(sent)) = (unprocessed.as_array(), sent.as_array()) else {
+        let unprocessed = answer[self.operation.unprocessed()].as_object();
+        for (name, of_table) in unprocessed.into_iter().flatten() {
+            let is_it = |(_, known): &(String, String)| known == last_part(name);
+            let Some(place) = self.names.iter().position(is_it) else {
                 continue;
             };
+            let table = &self.tables[place];
+            // An emulator may write numbers in another way or leave out members, but not those of the key.
+            let key = |entry: &Value| {
+                let items = [&entry["PutRequest"]["Item"], &entry["DeleteRequest"]["Key"], entry];
+                items.into_iter().find_map(|item| table.keys.key_of(item))
+            };
+            let keys: Vec<String> = self.list_of(of_table).iter().filter_map(key).collect();
             let before = self.entries.iter().filter(|entry| entry.destination < place).count();
-            for (decision, entry) in decisions[before..].iter_mut().zip(sent) {
-                if decision.is_accepted() && unprocessed.contains(entry) {
+            for (number, entry) in self.list(place).iter().enumerate() {
+                let decision = &mut decisions[before + number];
+                if decision.is_accepted() && key(entry).is_some_and(|key| keys.contains(&key)) {
                     *decision = Decision::Refused;
+                    table.give_back(self.operation.is_read(), &self.demands[before + number].given_back);
                 }
+            }
+        }
+    }
+
+    /// Adds what was not forwarded to what the emulator itself did not process.
+    fn add_unprocessed(&self, answer: &mut Value, decisions: &[Decision]) {
+        let was_kept = |decision: &Decision| matches!(decision, Decision::Throttled(_) | Decision::Failed { .. });
+        let own = self.parts(decisions, was_kept);
+        let unprocessed = &mut answer[self.operation.unprocessed()];
+        let Some(all) = unprocessed.as_object_mut() else {
+            *unprocessed = Value::Object(own);
+            return;
+        };
+        for (name, part) in own {
+            let of_table = all.iter_mut().find(|(other, _)| last_part(other) == last_part(&name));
+            let list = of_table.and_then(|(_, of_table)| match self.operation {
+                Operation::BatchGetItem => of_table.get_mut("Keys").and_then(Value::as_array_mut),
+                _ => of_table.as_array_mut(),
+            });
+            if let Some(list) = list {
+                list.extend_from_slice(self.list_of(&part));
+            } else {
+                all.insert(name, part);
             }
         }
     }
@@ -244,7 +302,7 @@ impl Plan for TableCall {
             let of_it =
                 |place: &usize| self.entries[*place].destination == destination && decisions[*place].is_accepted();
             let places: Vec<usize> = (0..self.entries.len()).filter(of_it).collect();
-            let demands: Vec<Demand> = places.iter().map(|place| self.demands[*place].0.clone()).collect();
+            let demands: Vec<Demand> = places.iter().map(|place| self.demands[*place].demand.clone()).collect();
             let throttled = table.admit(self.operation.is_read(), &demands);
             for (place, throttling) in places.into_iter().zip(throttled) {
                 if let Some(throttling) = throttling {
@@ -262,6 +320,12 @@ impl Plan for TableCall {
                 .iter()
                 .any(is_refused)
                 .then(|| canceled(tables.zip(decisions)));
+        }
+        // A call with one entry has no list of those that failed.
+        if !self.operation.is_batch()
+            && let Some(Decision::Failed { code, .. }) = decisions.first()
+        {
+            return Some(failed(code.as_deref()));
         }
         // A fault may leave everything unprocessed, the capacity answers with an error then.
         let throttlings = self
@@ -293,14 +357,18 @@ impl Plan for TableCall {
         if is_divided {
             body["RequestItems"] = Value::Object(self.parts(decisions, Decision::is_accepted));
         }
-        if consumption_mode(&body).is_none() {
-            body["ReturnConsumedCapacity"] = json!("TOTAL");
+        // The units of the table alone are not in a total.
+        if matches!(consumption_mode(&body), None | Some("TOTAL")) {
+            body["ReturnConsumedCapacity"] = json!("INDEXES");
         }
         body
     }
 
     fn complete(&mut self, answer: &mut Value, decisions: &mut [Decision]) {
         let is_read = self.operation.is_read();
+        if self.operation.is_batch() {
+            self.mark_unprocessed(answer, decisions);
+        }
         let mut all = Vec::new();
         for (destination, (name, _)) in self.names.iter().enumerate() {
             let of_it =
@@ -308,29 +376,42 @@ impl Plan for TableCall {
             let places: Vec<usize> = (0..self.entries.len()).filter(of_it).collect();
             let Some(first) = places.first() else { continue };
             let charged: f64 = places.iter().map(|place| self.entries[*place].units).sum();
-            let said = said(answer, name).unwrap_or_default();
+            // What writes take of indexes was charged to the indexes; reads have one pool.
+            let of_indexes = if is_read {
+                0.0
+            } else {
+                let charged = places.iter().map(|place| self.demands[*place].of_indexes).sum();
+                said_of_indexes(answer, name).unwrap_or(charged)
+            };
+            let said = said(answer, name).unwrap_or_default() - of_indexes;
             // Of an eventually consistent query only half a unit was charged before.
             let used = said.max(charged).max(self.units_returned(destination, answer));
-            let place = self.demands[*first].1;
+            let place = self.demands[*first].place;
             self.tables[destination].charge(is_read, place, used - charged);
             let first = *first;
             self.entries[first].units += used - charged;
-            all.push((name.as_str(), used));
+            all.push(Used {
+                name,
+                of_table: used,
+                of_indexes,
+            });
         }
         let mode = consumption_mode(&self.body).map(str::to_owned);
         let is_list = self.operation.is_batch() || self.operation == Operation::TransactWriteItems;
         show(answer, mode.as_deref(), is_list, all.into_iter());
         if self.operation.is_batch() {
-            self.mark_unprocessed(answer, decisions);
-            let throttled = self.parts(decisions, |decision| !matches!(decision, Decision::Accepted));
-            answer[self.operation.unprocessed()] = Value::Object(throttled);
+            self.add_unprocessed(answer, decisions);
+        }
+        // Nothing may have been forwarded.
+        if self.operation == Operation::BatchGetItem && answer["Responses"].is_null() {
+            answer["Responses"] = json!({});
         }
     }
 
     fn give_back(&mut self, decisions: &[Decision]) {
-        for (entry, ((_, place), decision)) in self.entries.iter().zip(self.demands.iter().zip(decisions)) {
+        for (entry, (demanded, decision)) in self.entries.iter().zip(self.demands.iter().zip(decisions)) {
             if decision.is_accepted() {
-                self.tables[entry.destination].charge(self.operation.is_read(), *place, -entry.units);
+                self.tables[entry.destination].give_back(self.operation.is_read(), &demanded.given_back);
             }
         }
     }
@@ -348,15 +429,21 @@ mod tests {
     use super::*;
     use crate::config::TableLimits;
 
-    fn table(units: f64) -> Arc<Table> {
-        let described = json!({"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]});
-        let limits = TableLimits {
+    fn described() -> Value {
+        json!({"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]})
+    }
+
+    fn limits(units: f64) -> TableLimits {
+        TableLimits {
             write_units: Some(units),
             starts_full: true,
             partitions: Some(0),
             ..TableLimits::default()
-        };
-        Arc::new(Table::described(&described, &limits, 1, Instant::now()).unwrap())
+        }
+    }
+
+    fn table(units: f64) -> Arc<Table> {
+        Arc::new(Table::described(&described(), &limits(units), 1, Instant::now()).unwrap())
     }
 
     fn write(table: usize, id: usize, bytes: usize) -> Value {
@@ -375,6 +462,30 @@ mod tests {
             .collect();
         all.sort();
         all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_given_back_is_that_of_the_table_and_of_its_indexes() {
+        let index = json!({
+            "IndexName": "by_id",
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "ProvisionedThroughput": {"WriteCapacityUnits": 1, "ReadCapacityUnits": 1},
+        });
+        let mut described = described();
+        described["GlobalSecondaryIndexes"] = json!([index]);
+        // The table has 25 units, and the index is to have ten.
+        let table = Table::described(&described, &limits(0.0), 1, Instant::now()).unwrap();
+        let table = Arc::new(table);
+        tokio::time::advance(std::time::Duration::from_secs(10)).await;
+        for number in 0..30 {
+            let body = json!({"TableName": "table-0", "Item": {"id": {"N": number.to_string()}}});
+            let names = vec!["table-0".to_owned()];
+            let mut call = TableCall::new("PutItem", body, names, vec![Arc::clone(&table)]).unwrap();
+            let mut decisions = [Decision::Accepted];
+            call.admit(&mut decisions);
+            assert!(decisions[0].is_accepted(), "{number}: {decisions:?}");
+            call.give_back(&decisions);
+        }
     }
 
     proptest! {

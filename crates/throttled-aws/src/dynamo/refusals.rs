@@ -41,6 +41,17 @@ const PROVISIONED: &str = "The level of configured provisioned throughput for th
 const ON_DEMAND: &str = "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your \
                          table or index so please try again shortly.";
 
+/// The error of a call with one entry, which a fault lets fail.
+pub(super) fn failed(code: Option<&str>) -> Refusal {
+    Refusal {
+        status: 500,
+        ..Refusal::new(
+            code.unwrap_or_else(|| Refusal::internal_code("dynamodb")),
+            "By a fault of throttled-aws",
+        )
+    }
+}
+
 /// The error of a transaction of which an action is throttled: a reason for each action, in their order.
 pub(super) fn canceled<'a>(actions: impl Iterator<Item = (&'a Table, &'a Decision)>) -> Refusal {
     let reasons: Vec<Value> = actions

@@ -135,6 +135,12 @@ impl Table {
         })
     }
 
+    /// What a write of an item takes of all indexes together.
+    pub(super) fn units_of_indexes(&self, item: &Value, units: f64) -> f64 {
+        let in_it = |index: &&Index| index.keys.place(item).is_some();
+        self.indexes.iter().filter(in_it).map(|_| units).sum()
+    }
+
     pub(super) fn admit(&self, is_read: bool, demands: &[Demand]) -> Vec<Option<Throttling>> {
         let mut capacity = lock(&self.capacity);
         let control = if is_read {
@@ -158,6 +164,16 @@ impl Table {
             capacity.reads.charge(&Demand::new(place, units / READS));
         } else {
             capacity.writes.charge(&Demand::new(place, units));
+        }
+    }
+
+    /// Gives back what was not used after all, to the indexes as well. The units of the demand are negative.
+    pub(super) fn give_back(&self, is_read: bool, demand: &Demand) {
+        let mut capacity = lock(&self.capacity);
+        if is_read {
+            capacity.reads.charge(demand);
+        } else {
+            capacity.writes.charge(demand);
         }
     }
 

@@ -105,6 +105,14 @@ async fn a_table_of_the_file_is_throttled_as_in_front_of_an_emulator() {
 }
 
 #[tokio::test]
+async fn limits_of_all_others_are_not_a_table() {
+    let file = "[tables.\"*\"]\nkey = { name = \"id\" }\n[tables.orders]\nkey = { name = \"id\" }\n";
+    let (_server, mut client) = alone(file).await;
+    let listed = client.tables("ListTables", json!({})).await.json();
+    assert_eq!(listed, json!({"TableNames": ["orders"]}));
+}
+
+#[tokio::test]
 async fn pages_of_tables_follow_each_other() {
     let (_server, mut client) = alone("").await;
     for name in ["a-1", "b-2", "c-3"] {

@@ -138,6 +138,15 @@ async fn garbage_of_the_emulator_is_named_as_its_own() {
 }
 
 #[tokio::test]
+async fn a_url_with_a_password_is_refused_without_it() {
+    for url in ["http://user:secret@127.0.0.1:4566", "http://secret@127.0.0.1:4566/path"] {
+        let refused = Server::to(url, Config::default(), "127.0.0.1:0").await;
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("127.0.0.1:4566") && !error.contains("secret"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_is_no_json_passes_as_it_is() {
     let proxy = Proxy::new("").await;
     for body in [
@@ -145,6 +154,7 @@ async fn an_answer_that_is_no_json_passes_as_it_is() {
         "[]",
         "<html>",
         "{\"UnprocessedItems\": 5}",
+        "{\"UnprocessedItems\": {\"orders\": 5}}",
         "{\"ConsumedCapacity\": [5, {}]}",
     ] {
         proxy

@@ -66,6 +66,66 @@ async fn the_words_of_the_file_and_of_http_are_the_same() {
 }
 
 #[tokio::test]
+async fn an_answer_without_what_was_forwarded_has_its_members() {
+    let proxy = Proxy::new("[[faults]]\nfault = { unprocessed = 100 }\n").await;
+    let mut client = proxy.connect().await;
+    let of_table = json!({"Keys": [{"id": {"S": "a"}}]});
+    let read = json!({"RequestItems": {"orders": of_table}});
+    let answer = client.tables("BatchGetItem", read).await.json();
+    assert_eq!(
+        answer,
+        json!({"Responses": {}, "UnprocessedKeys": {"orders": of_table}})
+    );
+    let write = batch(0..1, 1);
+    let answer = client.tables("BatchWriteItem", write.clone()).await.json();
+    assert_eq!(answer, json!({"UnprocessedItems": write["RequestItems"]}));
+    let url = "http://127.0.0.1:4566/000000000000/orders";
+    let send = json!({"QueueUrl": url, "Entries": [{"Id": "a", "MessageBody": "a"}]});
+    let answer = client.call("AmazonSQS.SendMessageBatch", &send).await.unwrap().json();
+    assert_eq!(
+        (&answer["Successful"], &answer["Failed"][0]["Id"]),
+        (&json!([]), &json!("a"))
+    );
+    let put = json!({"StreamName": "events", "Records": [{"PartitionKey": "a", "Data": "AAEC"}]});
+    let answer = client.call("Kinesis_20131202.PutRecords", &put).await.unwrap().json();
+    assert_eq!(
+        (&answer["FailedRecordCount"], answer["Records"].as_array().map(Vec::len)),
+        (&json!(1), Some(1))
+    );
+    for operation in ["BatchGetItem", "BatchWriteItem", "SendMessageBatch", "PutRecords"] {
+        assert_eq!(proxy.emulator.received(operation).len(), 0, "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_with_one_item_that_fails_is_an_error() {
+    let proxy = Proxy::new("[[faults]]\nfault = { failed = { entries = 1 } }\n").await;
+    let mut client = proxy.connect().await;
+    let item = json!({"id": {"S": "a"}});
+    let calls = [
+        ("PutItem", "Item"),
+        ("UpdateItem", "Key"),
+        ("DeleteItem", "Key"),
+        ("GetItem", "Key"),
+    ];
+    for (operation, member) in calls {
+        let call = json!({"TableName": "orders", member: item});
+        let answer = client.tables(operation, call).await;
+        let kind = answer.json()["__type"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(answer.status, 500, "{operation}");
+        assert!(kind.ends_with("#InternalServerError"), "{operation}: {kind}");
+        assert_eq!(proxy.emulator.received(operation).len(), 0, "{operation}");
+    }
+    let own = r#"{"faults": [{"fault": {"failed": {"entries": 1, "code": "OwnCode"}}}]}"#;
+    client.post("faults", own).await;
+    let answer = client
+        .tables("PutItem", json!({"TableName": "orders", "Item": item}))
+        .await;
+    assert!(answer.json()["__type"].as_str().unwrap().ends_with("#OwnCode"));
+    assert_eq!(client.get("figures").await["dynamodb"]["orders"]["failed"], 5);
+}
+
+#[tokio::test]
 async fn wrong_words_are_refused_and_change_nothing() {
     let proxy = Proxy::new("[[faults]]\nfault = \"throttle\"\n").await;
     let mut client = proxy.connect().await;
@@ -94,6 +154,26 @@ async fn a_reset_is_a_new_start() {
         client.post("reset", "").await;
         assert_eq!(client.get("journal").await["entries"], json!([]));
     }
+}
+
+#[tokio::test]
+async fn throttled_calls_are_those_that_the_capacity_or_a_fault_kept() {
+    let mut proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let write = batch(0..1, 1);
+    client.post("faults", r#"{"faults": [{"next": ["throttle"]}]}"#).await;
+    assert_eq!(client.tables("BatchWriteItem", write.clone()).await.status, 400);
+    let error = json!({"__type": "ValidationException"}).to_string();
+    proxy
+        .emulator
+        .answers(move |target, _| target.ends_with("BatchWriteItem").then(|| (400, error.clone())));
+    assert_eq!(client.tables("BatchWriteItem", write.clone()).await.status, 400);
+    proxy.emulator.kill().await;
+    assert_eq!(client.tables("BatchWriteItem", write).await.status, 502);
+    let figures = client.get("figures").await;
+    let orders = &figures["dynamodb"]["orders"];
+    let counted = ["calls", "throttled_calls", "throttled", "refused", "unknown"].map(|name| orders[name].clone());
+    assert_eq!(counted, [3, 1, 1, 1, 1].map(|count| json!(count)));
 }
 
 #[tokio::test]

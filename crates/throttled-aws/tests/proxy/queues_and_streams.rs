@@ -125,3 +125,20 @@ async fn the_urls_of_queues_lead_through_the_proxy() {
     let answer = client.call("AmazonSQS.ListQueues", &json!({})).await.unwrap().json();
     assert_eq!(answer["QueueUrls"][1], "http://proxy.test/000000000000/orders-2");
 }
+
+#[tokio::test]
+async fn a_stream_that_is_changed_by_its_arn_is_described_again() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let put = json!({"StreamName": "events", "PartitionKey": "a", "Data": "AAEC"});
+    let change = json!({"StreamARN": "arn:aws:kinesis:us-east-1:0:stream/events", "TargetShardCount": 4});
+    for (target, call, described) in [
+        ("Kinesis_20131202.PutRecord", &put, 1),
+        ("Kinesis_20131202.PutRecord", &put, 1),
+        ("Kinesis_20131202.UpdateShardCount", &change, 1),
+        ("Kinesis_20131202.PutRecord", &put, 2),
+    ] {
+        assert_eq!(client.call(target, call).await.unwrap().status, 200);
+        assert_eq!(proxy.emulator.received("DescribeStreamSummary").len(), described);
+    }
+}

@@ -128,6 +128,69 @@ async fn keys_that_were_not_read_are_unprocessed_with_everything_else_of_their_r
 }
 
 #[tokio::test]
+async fn what_the_emulator_did_not_process_is_returned_with_what_was_not_forwarded() {
+    let proxy = Proxy::new(ONCE_25).await;
+    // The first two of each call, with a number in another notation.
+    proxy.emulator.answers(|target, body| {
+        let writes = body["RequestItems"]["orders"].as_array()?;
+        let first: Vec<Value> = writes.iter().take(2).map(unlike).collect();
+        let answer = json!({"UnprocessedItems": {"orders": first}});
+        target.ends_with("BatchWriteItem").then(|| (200, answer.to_string()))
+    });
+    let mut client = proxy.connect().await;
+    let mut sent = batch(0..25, 2);
+    for write in sent["RequestItems"]["orders"].as_array_mut().unwrap() {
+        write["PutRequest"]["Item"]["n"] = json!({"N": "1.0"});
+    }
+    let id = |write: &Value| write["PutRequest"]["Item"]["id"]["S"].as_str().unwrap().to_owned();
+    let ids = |writes: &Value| writes.as_array().unwrap().iter().map(id).collect::<Vec<_>>();
+    let answer = client.tables("BatchWriteItem", sent.clone()).await.json();
+    let forwarded = ids(&proxy.emulator.received("BatchWriteItem")[0].json()["RequestItems"]["orders"]);
+    let unprocessed = ids(&answer["UnprocessedItems"]["orders"]);
+    assert_eq!((forwarded.len(), unprocessed.len()), (12, 15));
+    let mut all = [&forwarded[2..], &unprocessed].concat();
+    all.sort();
+    assert_eq!(all, ids(&sent["RequestItems"]["orders"]));
+    let figures = client.get("figures").await;
+    let orders = &figures["dynamodb"]["orders"];
+    let shown = (&orders["accepted"], &orders["refused"], &orders["written"]);
+    assert_eq!(shown, (&json!(10), &json!(2), &json!(20.0)));
+    // 25 - 20 units are left, which are two writes.
+    client.tables("BatchWriteItem", sent).await;
+    let again = proxy.emulator.received("BatchWriteItem")[1].json();
+    assert_eq!(ids(&again["RequestItems"]["orders"]).len(), 2);
+}
+
+/// The write, as an emulator may return it.
+fn unlike(write: &Value) -> Value {
+    let mut write = write.clone();
+    write["PutRequest"]["Item"]["n"] = json!({"N": "1"});
+    write
+}
+
+#[tokio::test]
+async fn keys_that_the_emulator_did_not_read_are_unprocessed_under_its_name_of_the_table() {
+    let file = "[tables.orders]\nread_units = 0\nstarts_full = true\n";
+    let proxy = Proxy::new(file).await;
+    let arn = "arn:aws:dynamodb:us-east-1:0:table/orders";
+    proxy.emulator.answers(move |target, body| {
+        let keys = body["RequestItems"][arn]["Keys"].as_array()?;
+        let answer = json!({"Responses": {}, "UnprocessedKeys": {"orders": {"Keys": keys[..5]}}});
+        target.ends_with("BatchGetItem").then(|| (200, answer.to_string()))
+    });
+    let keys: Vec<Value> = (0..100).map(|id| json!({"id": {"S": id.to_string()}})).collect();
+    let request = json!({"RequestItems": {arn: {"Keys": keys, "ConsistentRead": true}}});
+    let mut client = proxy.connect().await;
+    let answer = client.tables("BatchGetItem", request).await.json();
+    let unprocessed = answer["UnprocessedKeys"].as_object().unwrap();
+    assert_eq!(unprocessed.len(), 1);
+    // 75 are forwarded.
+    assert_eq!(unprocessed["orders"]["Keys"].as_array().unwrap().len(), 30);
+    let figures = client.get("figures").await;
+    assert_eq!(figures["dynamodb"]["orders"]["accepted"], 70);
+}
+
+#[tokio::test]
 async fn a_transaction_is_canceled_with_a_reason_for_each_action() {
     let proxy = Proxy::new(ONCE_25).await;
     let mut client = proxy.connect().await;
@@ -159,6 +222,25 @@ async fn a_transaction_is_canceled_with_a_reason_for_each_action() {
 }
 
 #[tokio::test]
+async fn a_canceled_transaction_takes_no_capacity() {
+    let empty = "[tables.empty]\nwrite_units = 0\n";
+    let proxy = Proxy::new(&format!("{ONCE_25}{empty}")).await;
+    let mut client = proxy.connect().await;
+    let put_into = |table| json!({"Put": {"TableName": table, "Item": put(1, 10)["PutRequest"]["Item"]}});
+    for _ in 0..3 {
+        let actions = json!({"TransactItems": [put_into("orders"), put_into("empty")]});
+        let answer = client.tables("TransactWriteItems", actions).await.json();
+        assert_eq!(answer["CancellationReasons"][0]["Code"], "None", "{answer}");
+        assert_eq!(
+            answer["CancellationReasons"][1]["Code"],
+            "ProvisionedThroughputExceeded"
+        );
+    }
+    let answer = client.tables("BatchWriteItem", batch(0..25, 1)).await;
+    assert_eq!(answer.json(), json!({"UnprocessedItems": {}}));
+}
+
+#[tokio::test]
 async fn consumed_capacity_is_there_if_and_only_if_it_was_asked_for() {
     let proxy = Proxy::new("").await;
     let mut client = proxy.connect().await;
@@ -182,6 +264,41 @@ async fn consumed_capacity_is_there_if_and_only_if_it_was_asked_for() {
     let consumed = client.tables("DeleteItem", request).await.json()["ConsumedCapacity"].clone();
     assert_eq!(consumed["CapacityUnits"], 7.0);
     assert_eq!(client.get("figures").await["dynamodb"]["orders"]["written"], 13.0);
+}
+
+#[tokio::test]
+async fn a_table_with_an_index_has_all_its_units() {
+    for is_divided in [false, true] {
+        let proxy = Proxy::new(ONCE_25).await;
+        proxy.emulator.answers(move |target, _| {
+            let schema = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+            let index = json!({"IndexName": "by_id", "KeySchema": schema});
+            let mut consumed = json!({"TableName": "orders", "CapacityUnits": 2.0});
+            if is_divided {
+                consumed["Table"] = json!({"CapacityUnits": 1.0});
+                consumed["GlobalSecondaryIndexes"] = json!({"by_id": {"CapacityUnits": 1.0}});
+            }
+            let answer = if target.ends_with("DescribeTable") {
+                json!({"Table": {"KeySchema": schema, "GlobalSecondaryIndexes": [index]}})
+            } else {
+                json!({ "ConsumedCapacity": consumed })
+            };
+            Some((200, answer.to_string()))
+        });
+        let mut client = proxy.connect().await;
+        for number in 0..26 {
+            let item = put(number, 1)["PutRequest"]["Item"].clone();
+            let request = json!({"TableName": "orders", "Item": item, "ReturnConsumedCapacity": "TOTAL"});
+            let answer = client.tables("PutItem", request).await;
+            if number == 25 {
+                assert_eq!(answer.status, 400);
+            } else {
+                let total = json!({"TableName": "orders", "CapacityUnits": 2.0});
+                assert_eq!(answer.json(), json!({"ConsumedCapacity": total}), "{number}");
+            }
+        }
+        assert_eq!(client.get("figures").await["dynamodb"]["orders"]["written"], 25.0);
+    }
 }
 
 #[tokio::test]
@@ -212,6 +329,34 @@ async fn the_capacity_is_what_the_table_says_until_it_is_changed() {
     );
     assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 200);
     assert_eq!(proxy.emulator.received("DescribeTable").len(), 2);
+}
+
+#[tokio::test]
+async fn a_change_in_progress_is_asked_for_until_it_has_ended() {
+    let proxy = Proxy::new("").await;
+    let is_described = |table: Value| {
+        proxy.emulator.answers(move |target, _| {
+            let schema = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+            let mut table = table.clone();
+            table["KeySchema"] = schema;
+            target
+                .ends_with("DescribeTable")
+                .then(|| (200, json!({ "Table": table }).to_string()))
+        });
+    };
+    let mut client = proxy.connect().await;
+    let units = json!({"WriteCapacityUnits": 1, "ReadCapacityUnits": 1});
+    is_described(json!({"TableStatus": "UPDATING", "ProvisionedThroughput": units}));
+    // The bucket is empty at first.
+    for asked in 1..=3 {
+        assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 400);
+        assert_eq!(proxy.emulator.received("DescribeTable").len(), asked);
+    }
+    is_described(json!({"TableStatus": "ACTIVE"}));
+    for _ in 0..3 {
+        assert_eq!(client.tables("BatchWriteItem", batch(0..25, 1)).await.status, 200);
+        assert_eq!(proxy.emulator.received("DescribeTable").len(), 4);
+    }
 }
 
 #[tokio::test]
