@@ -319,7 +319,7 @@ impl Pacer {
     /// How many seconds a call waits because of the highest rate. Single attempts in an outage do not: they have a rate of their own.
     fn wait_at_highest_rate(&mut self, now: f64) -> Option<f64> {
         let rate = self.settings.max_rate?;
-        self.allowed.earn(now, rate, BURST);
+        self.allowed.pay_off(now, rate, BURST);
         let is_attempt = matches!(self.phase, Phase::Outage(_));
         self.allowed.wait(rate).filter(|_| !is_attempt)
     }

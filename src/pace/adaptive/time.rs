@@ -12,6 +12,10 @@ pub(super) const ASK_AGAIN: f64 = 0.02;
 /// pace; short, so that a client that was idle does not make up for it in one burst.
 pub(super) const BURST: f64 = 0.02;
 
+/// The longest debt, in seconds of the pace. A debt that was made at a high pace is not paid off at a low one that may be wrong: a call of
+/// 10,000 log events would wait for minutes. At 50 entries/s this is more than the largest call of the other services.
+const MAX_DEBT: f64 = 10.0;
+
 /// Turns moments into seconds since the first one.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
@@ -71,6 +75,12 @@ impl TokenBucket {
 
     /// Adds what the pace has brought up to now. Tokens of `burst` seconds are kept, or a single one.
     pub(super) fn earn(&mut self, now: f64, pace: f64, burst: f64) {
+        self.pay_off(now, pace, burst);
+        self.tokens = self.tokens.max(-pace * MAX_DEBT);
+    }
+
+    /// The same, with debts of any length: for a rate that is certain.
+    pub(super) fn pay_off(&mut self, now: f64, pace: f64, burst: f64) {
         let seconds = (now - self.earned_at).max(0.0);
         // A clock that was set back must not stop the earning. What is then earned twice is no more than a burst.
         self.earned_at = now;
@@ -144,6 +154,15 @@ mod tests {
         assert!((bucket.wait(1000.0).unwrap() - 0.02).abs() < 1e-9);
         bucket.earn(0.025, 1000.0, BURST);
         assert!(bucket.wait(1000.0).is_none());
+    }
+
+    #[test]
+    fn a_debt_made_at_a_high_pace_is_limited_at_a_low_one() {
+        let mut bucket = TokenBucket::empty(0.0);
+        bucket.spend(1000.0);
+        bucket.earn(0.0, 1.0, BURST);
+        bucket.earn(10.0, 1.0, BURST);
+        assert!(bucket.wait(1.0).is_none());
     }
 
     #[test]
