@@ -149,13 +149,7 @@ impl Plan for StreamCall {
         match &decisions[0] {
             Decision::Accepted | Decision::Refused => None,
             Decision::Throttled(_) => Some(self.throttle()),
-            Decision::Failed { code, .. } => {
-                let code = code.clone().unwrap_or_else(|| "InternalFailure".to_owned());
-                Some(Refusal {
-                    status: 500,
-                    ..Refusal::new(code, "By a fault of throttled-aws")
-                })
-            }
+            Decision::Failed { code, .. } => Some(Refusal::by_fault(500, code.as_deref(), self.service())),
         }
     }
 

@@ -150,7 +150,7 @@ fn line() -> ProgressBar {
 fn text(service: &str, name: &str, before: &Figures, now: &Figures) -> String {
     format!(
         "{service} {name}: {:.0} written/s, {:.0} read/s, {} throttled/s; {} accepted, {} throttled, {} lost in all",
-        // They begin anew after a reset.
+        // They begin again after a reset.
         (now.written - before.written).max(0.0),
         (now.read - before.read).max(0.0),
         now.throttled.saturating_sub(before.throttled),

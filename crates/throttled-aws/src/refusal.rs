@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::body::{Body, CRC, answer, full};
 
+/// The message of the errors of faults.
+pub(crate) const BY_FAULT: &str = "By a fault of throttled-aws";
+
 /// The error of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
@@ -32,6 +35,15 @@ impl Refusal {
         self
     }
 
+    /// The error of a fault, with this code or that of an internal error.
+    pub(crate) fn by_fault(status: u16, code: Option<&str>, service: &str) -> Self {
+        let code = code.unwrap_or_else(|| Self::internal_code(service));
+        Self {
+            status,
+            ..Self::new(code, BY_FAULT)
+        }
+    }
+
     /// The throttle of a call to a service whose capacity is not modelled.
     pub(crate) fn throttled(service: &str) -> Self {
         match service {
@@ -44,7 +56,7 @@ impl Refusal {
     }
 
     /// The code of an internal error.
-    pub(crate) fn internal_code(service: &str) -> &'static str {
+    fn internal_code(service: &str) -> &'static str {
         match service {
             "dynamodb" => "InternalServerError",
             "sqs" | "s3" => "InternalError",

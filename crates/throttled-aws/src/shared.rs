@@ -57,15 +57,10 @@ pub(crate) enum End {
 /// The error of a fault.
 pub(crate) fn fault_answer(fault: &Fault, service: &str, is_json: bool) -> Response<Body> {
     let (status, code) = match fault {
-        Fault::Error(error) => (error.status, error.code.clone()),
+        Fault::Error(error) => (error.status, error.code.as_deref()),
         _ => (500, None),
     };
-    let code = code.unwrap_or_else(|| Refusal::internal_code(service).to_owned());
-    let refusal = Refusal {
-        status,
-        ..Refusal::new(code, "By a fault of throttled-aws")
-    };
-    refusal.answer(service, is_json)
+    Refusal::by_fault(status, code, service).answer(service, is_json)
 }
 
 pub(crate) async fn sleep_for(time: Duration) {

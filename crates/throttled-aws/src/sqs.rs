@@ -199,11 +199,8 @@ impl Plan for QueueCall {
             Decision::Accepted | Decision::Refused => None,
             Decision::Throttled(_) => Some(self.throttle()),
             Decision::Failed { code, sender_fault } => {
-                let code = code.clone().unwrap_or_else(|| "InternalError".to_owned());
-                Some(Refusal {
-                    status: if *sender_fault { 400 } else { 500 },
-                    ..Refusal::new(code, "By a fault of throttled-aws")
-                })
+                let status = if *sender_fault { 400 } else { 500 };
+                Some(Refusal::by_fault(status, code.as_deref(), self.service()))
             }
         }
     }

@@ -25,7 +25,8 @@ const MIN_SECONDS: f64 = 0.1;
 /// Nothing is accepted for this many round trips before it is an outage.
 const STALL_TRIPS: f64 = 1.5;
 
-/// This many wholly rejected calls in a row are an outage: throttles of one call in ten are these in 10,000 calls.
+/// This many wholly rejected calls in a row are an outage. Where one call in ten is throttled at random, chance brings them about once in
+/// 10,000 calls.
 const STALL_CALLS: u32 = 4;
 
 /// The calls in flight, and what their answers show.

@@ -23,12 +23,13 @@
 //!
 //! - A **congestion signal**, a rejection at a pace above the estimate, lowers the pace: the schedule begins again. The service had no
 //!   capacity left at that moment. So what it accepted since the signal before is what it can accept: that is the new estimate.
-//! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by 12%. Either the capacity has fallen, or
-//!   other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. So processes come to equal paces, however many there are: all grow by the same share in the same time, and the
-//!   faster ones are lowered more often.
-//! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and any
-//!   below it; a call of one entry is a whole call. From inside a process they cannot be distinguished from what other processes cause, which no lower pace of one of them ends.
-//!   A rule that tolerates more lets a fleet settle at an overload.
+//! - A rejection **below the estimate** also begins the schedule again, and lowers the estimate by 12%. Either the capacity has fallen,
+//!   or other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. All grow by the
+//!   same share in the same time, and the faster ones are lowered more often: so processes come to equal paces, however many there are.
+//! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and
+//!   any of those below it. A call of one entry counts as a whole call. From inside a process these throttles cannot be distinguished
+//!   from those that other processes cause, which no lower pace of one process ends. A rule that tolerates more lets a fleet settle at
+//!   an overload.
 //! - **Failures** are not a signal.
 //! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
 //!
@@ -37,9 +38,9 @@
 //! fresh entries are rejected for the same reasons, and that is not a signal.
 //!
 //! # Hot keys
-//! A partition key of which more is rejected than of all others in the same time, and not by chance, gets a pacer of its own, which begins in `Steady` at
-//! what was accepted of the key. The pacer of all others does not observe it. A key stops being hot when nothing of it was rejected for
-//! ten seconds.
+//! A partition key of which more is rejected than of all others in the same time, and not by chance, gets a pacer of its own, which
+//! begins in `Steady` at what was accepted of the key. The pacer of all others does not observe it. A key is no longer hot when nothing
+//! of it was rejected for ten seconds.
 //!
 //! # Files
 //! | file | what it decides |

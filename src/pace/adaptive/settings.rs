@@ -1,6 +1,6 @@
 //! What the user asked for: the part of the capacity to take, and bounds of the pace.
 
-/// A call carries what this many seconds bring at most, where there is a highest rate.
+/// A call carries what this many seconds bring at most, so that a low estimate is soon tested.
 const CALL_SECONDS: f64 = 1.0;
 
 /// The same for the entries of a hot key. Several keys may share a partition: each is slow then, and a congestion signal costs what is

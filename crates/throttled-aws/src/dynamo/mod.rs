@@ -1,5 +1,6 @@
 //! Calls to `DynamoDB` that take capacity.
 
+mod batch;
 mod consumed;
 mod operation;
 mod plan;

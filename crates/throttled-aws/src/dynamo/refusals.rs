@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::table::Table;
 use crate::plan::{Decision, Throttling};
-use crate::refusal::Refusal;
+use crate::refusal::{BY_FAULT, Refusal};
 
 /// The error of a call of which nothing is accepted, with each reason once.
 pub(super) fn throttled<'a>(throttled: impl Iterator<Item = (&'a Table, Throttling)>, is_read: bool) -> Refusal {
@@ -41,17 +41,6 @@ const PROVISIONED: &str = "The level of configured provisioned throughput for th
 const ON_DEMAND: &str = "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your \
                          table or index so please try again shortly.";
 
-/// The error of a call with one entry, which a fault lets fail.
-pub(super) fn failed(code: Option<&str>) -> Refusal {
-    Refusal {
-        status: 500,
-        ..Refusal::new(
-            code.unwrap_or_else(|| Refusal::internal_code("dynamodb")),
-            "By a fault of throttled-aws",
-        )
-    }
-}
-
 /// The error of a transaction of which an action is throttled: a reason for each action, in their order.
 pub(super) fn canceled<'a>(actions: impl Iterator<Item = (&'a Table, &'a Decision)>) -> Refusal {
     let reasons: Vec<Value> = actions
@@ -60,7 +49,7 @@ pub(super) fn canceled<'a>(actions: impl Iterator<Item = (&'a Table, &'a Decisio
             Decision::Throttled(_) if table.is_on_demand => json!({"Code": "ThrottlingError", "Message": ON_DEMAND}),
             Decision::Throttled(_) => json!({"Code": "ProvisionedThroughputExceeded", "Message": PROVISIONED}),
             Decision::Failed { code, .. } => {
-                json!({"Code": code.as_deref().unwrap_or("TransactionConflict"), "Message": "By a fault of throttled-aws"})
+                json!({"Code": code.as_deref().unwrap_or("TransactionConflict"), "Message": BY_FAULT})
             }
         })
         .collect();

@@ -25,25 +25,22 @@ impl Pacer {
     /// The service had no capacity left when it saw the call.
     pub(super) fn signal(&mut self, answer: &Observation) {
         self.estimate.signal(answer.seen_at);
-        debug!(
-            target: PACE,
-            hot_key = self.hot_key,
-            capacity = self.estimate.rate(),
-            rejected = answer.all.rejected,
-            "congestion signal"
-        );
-        self.cut(answer.now);
+        self.cut_by(answer, "congestion signal");
     }
 
     /// The service had no capacity left although the pace was below the estimate.
     pub(super) fn fall(&mut self, answer: &Observation) {
         self.estimate.lower(FALL);
+        self.cut_by(answer, "rejected below the capacity");
+    }
+
+    fn cut_by(&mut self, answer: &Observation, reason: &str) {
         debug!(
             target: PACE,
             hot_key = self.hot_key,
             capacity = self.estimate.rate(),
             rejected = answer.all.rejected,
-            "rejected below the capacity"
+            "{reason}"
         );
         self.cut(answer.now);
     }
