@@ -55,10 +55,6 @@ impl Epochs {
         self.current().is_closed = true;
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.current().is_closed
-    }
-
     fn current(&self) -> MutexGuard<'_, CurrentEpoch> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -227,8 +227,6 @@ impl<E: Send + Sync + 'static> Producer<E> {
         if let Some(closed) = within(time, pin!(self.close())).await {
             return closed;
         }
-        // A sender that has room and is not polled must not keep the queue open.
-        self.epochs.close();
         self.end.cancel();
         self.close().await
     }

@@ -23,6 +23,8 @@ pub(super) enum Item<E> {
 pub(crate) struct Queue<E> {
     items: mpsc::Receiver<Item<E>>,
     epochs: Arc<Epochs>,
+    /// Nothing is put any longer, even by those that have room.
+    is_closed: bool,
     /// The number of entries that were read.
     read: u64,
     /// The number of entries before the last flush.
@@ -34,6 +36,7 @@ impl<E> Queue<E> {
         Self {
             items,
             epochs,
+            is_closed: false,
             read: 0,
             hurried: 0,
         }
@@ -41,11 +44,9 @@ impl<E> Queue<E> {
 
     fn poll_entry(&mut self, context: &mut Context<'_>) -> Poll<Option<Incoming<E>>> {
         loop {
-            // Asked first: nothing is put after it.
-            let is_closed = self.epochs.is_closed();
             let item = match self.items.poll_recv(context) {
                 // Tokio lets a task pause although there are items.
-                Poll::Pending if is_closed && self.items.is_empty() => None,
+                Poll::Pending if self.is_closed && self.items.is_empty() => None,
                 item => ready!(item),
             };
             match item {
@@ -65,6 +66,7 @@ impl<E> Queue<E> {
     pub(super) async fn hand_back(mut self, cause: &Cause, report: &mut Report) -> Vec<Undelivered<E>> {
         // A sender that has room and is not polled must not keep it waiting.
         self.epochs.close();
+        self.is_closed = true;
         self.items.close();
         let mut unclaimed = Vec::new();
         while let Some(incoming) = poll_fn(|context| self.poll_entry(context)).await {
