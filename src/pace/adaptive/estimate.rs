@@ -142,12 +142,7 @@ impl Estimate {
 
     /// Goes by the little that was measured.
     pub(super) fn guess_accepted(&mut self) {
-        self.guess_from(self.measured.max(self.accepted), self.seconds);
-    }
-
-    /// Goes by what was accepted in this time.
-    pub(super) fn guess_from(&mut self, accepted: f64, seconds: f64) {
-        self.guess(accepted / seconds.max(MIN_SPAN));
+        self.guess(self.measured.max(self.accepted) / self.seconds.max(MIN_SPAN));
     }
 
     /// Whether nothing at all was accepted.

@@ -18,7 +18,7 @@ const DRAIN_TRIPS: f64 = 2.0;
 const FALL: f64 = 0.12;
 
 /// The first estimate is at least this part of the pace at which the search ended. What is accepted of a few calls depends on chance where
-/// many processes start together.
+/// many processes start together, and nothing is accepted in an outage.
 const LEAST_FOUND: f64 = 0.05;
 
 impl Pacer {
@@ -90,6 +90,7 @@ impl Pacer {
             self.estimate.raise_to(least);
             self.start_steady(now, PaceReason::Drained);
         } else if self.estimate.has_nothing() {
+            self.estimate.guess(least);
             self.start_outage(now);
         } else {
             self.estimate.guess_accepted();
@@ -100,10 +101,11 @@ impl Pacer {
     fn start_steady(&mut self, now: f64, reason: PaceReason) {
         // The service has no capacity left: a call has to be paid for before it leaves.
         self.tokens = TokenBucket::empty(now);
-        self.tokens.spend(self.conditions().call);
         self.enter(Phase::Steady, reason);
         self.schedule.restart();
         self.cut(now);
+        self.tokens
+            .spend(self.conditions().call.min(self.max_call(self.pace(now))));
     }
 
     /// A key has become hot: rejections may have been its own, and end with them.
@@ -113,13 +115,8 @@ impl Pacer {
 
     /// The service accepts entries again.
     pub(super) fn recover(&mut self, answer: &Observation) {
-        let Phase::Outage(outage) = &self.phase else { return };
-        if self.estimate.rate().is_none() {
-            self.estimate.guess_from(answer.accepted, answer.now - outage.since);
-        } else {
-            // What was accepted before the outage says nothing about the time after it.
-            self.estimate.forget_span();
-        }
+        // What was accepted before the outage says nothing about the time after it.
+        self.estimate.forget_span();
         self.start_steady(answer.now, PaceReason::Recovered);
     }
 

@@ -220,6 +220,21 @@ fn a_capacity_that_grows_is_found_by_a_pace_that_climbs() {
 }
 
 #[test]
+fn an_outage_before_anything_is_known_costs_a_few_seconds_after_it() {
+    let mut delivery = Delivery::to(Service::of(1e6));
+    delivery.run(0.005);
+    delivery.service = Service::of(0.0);
+    delivery
+        .run_until(PaceState::Outage, PaceReason::NothingAccepted)
+        .run(0.3);
+    delivery.service = Service::of(1e6);
+    let before = delivery.accepted;
+    delivery.run(5.0);
+    let accepted = delivery.accepted - before;
+    assert!(accepted > 10_000, "{accepted}; {:?}", delivery.states);
+}
+
+#[test]
 fn after_an_outage_the_pace_goes_on_with_what_was_known() {
     let mut delivery = Delivery::to(Service::of(1000.0));
     delivery.run(5.0);
@@ -284,7 +299,7 @@ fn a_capacity_of_a_call_a_second_is_found() {
 }
 
 #[test]
-fn after_an_outage_from_the_start_the_pace_grows_from_that_of_single_entries() {
+fn a_capacity_that_is_there_after_an_outage_from_the_start_is_found() {
     let mut delivery = Delivery::to(Service::of(0.0));
     delivery
         .run_until(PaceState::Outage, PaceReason::NothingAccepted)
