@@ -27,9 +27,9 @@
 //!   or other processes use what this one leaves. A process that is faster makes more calls that meet such a moment. All grow by the
 //!   same share in the same time, and the faster ones are lowered more often: so processes come to equal paces, however many there are.
 //! - **Only a small share of throttles is tolerated**: of ten calls that leave above the estimate, one may be throttled as a whole, and
-//!   any of those below it. A call of one entry counts as a whole call. From inside a process these throttles cannot be distinguished
-//!   from those that other processes cause, which no lower pace of one process ends. A rule that tolerates more lets a fleet settle at
-//!   an overload.
+//!   any of those below it; of the entries of all other calls, a tenth. A call of one entry counts as a whole call. From inside a process
+//!   these throttles cannot be distinguished from those that other processes cause, which no lower pace of one process ends. A rule that
+//!   tolerates more lets a fleet settle at an overload.
 //! - **Failures** are not a signal.
 //! - A rejection **makes calls smaller**, and each call without one larger by 2%: the service may accept less at once than a call carries.
 //!

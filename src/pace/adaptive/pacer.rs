@@ -268,7 +268,7 @@ impl Pacer {
         // Calls that left before the signal tell what it has told.
         if self.schedule.is_low(answer.sent_at) {
             // Where whole calls are throttled, the signals above the estimate suffice.
-            if answer.judged.rejected > 0.0 && !answer.is_wholly_rejected() {
+            if !answer.is_wholly_rejected() && self.harmless.is_signal_in_part(answer) {
                 self.fall(answer);
             }
         } else if answer.sent_at > self.schedule.cut_at && self.harmless.is_signal(answer) {
