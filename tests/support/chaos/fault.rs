@@ -117,7 +117,8 @@ pub(crate) struct Faults {
     pub(crate) seed: u64,
     /// Faults of single calls, each with its share of the calls.
     pub(crate) calls: Vec<(f64, CallFault)>,
-    /// The share of the entries that is rejected, whatever the pace.
+    /// The share of the entries that is rejected, whatever the pace. No more than a tenth, as of the calls: beyond that, a process cannot
+    /// distinguish it from other processes that use the capacity, and gives way to them.
     pub(crate) rejected: f64,
     /// The share of the calls that is throttled as a whole, whatever the pace.
     pub(crate) throttled: f64,
@@ -141,7 +142,7 @@ impl Faults {
                 })
                 .collect(),
             rejected: if random.random_bool(0.3) {
-                share(random, 0.3)
+                share(random, 0.1)
             } else {
                 0.0
             },
