@@ -249,6 +249,12 @@ fn fleets() -> Vec<Scenario> {
             it.targets.tenant = 1.0;
         })
     };
+    let beside_loops = |processes: usize, loops: usize| {
+        fleet(processes, 4_000, 60).with(|it| {
+            it.name = format!("fleet, {} beside {loops} loops on 4000", processes - loops);
+            it.loops = loops;
+        })
+    };
     let queue = |processes: usize, rate: u32| {
         let name = format!("fleet, {processes} on a FIFO queue of {rate}");
         let throughput = Throughput::provisioned(f64::from(rate)).burst(SECOND);
@@ -285,6 +291,9 @@ fn fleets() -> Vec<Scenario> {
         fleet(64, 4_000, 60).with(slow),
         staggered(fleet(64, 4_000, 60).with(slow), 10.0),
         beside_tenant(fleet(64, 4_000, 60), 400.0),
+        beside_loops(2, 1),
+        beside_loops(5, 4),
+        beside_loops(16, 8),
         fleet(400, 20_000, 60).with(slow),
         fleet(1_000, 4_000, 120).with(crowded),
     ]

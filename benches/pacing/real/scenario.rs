@@ -72,6 +72,8 @@ pub(crate) struct Scenario {
     pub(crate) entries: usize,
     /// Deliveries that share nothing, each with an equal part of the entries.
     pub(crate) processes: usize,
+    /// The first processes, which are loops with full jitter and without a pace.
+    pub(crate) loops: usize,
     /// Deliveries of each process, which share its pace and its calls in flight.
     pub(crate) deliveries: usize,
     /// Whether each delivery has one run of the entries, instead of every n-th for n deliveries.
@@ -103,6 +105,7 @@ impl Scenario {
             workload,
             entries,
             processes: 1,
+            loops: 0,
             deliveries: 1,
             in_runs: false,
             stagger: 0.0,
