@@ -30,6 +30,9 @@ mod manual;
 mod matching;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(unix)]
+#[path = "../../../../tests/support/cases.rs"]
+mod number_of_cases;
 mod objects;
 #[cfg(unix)]
 mod outputs;
