@@ -1,5 +1,6 @@
-//! Draws the pictures of docs/guide.md: `cargo bench --bench pictures` writes docs/pictures/adaptive.svg and responsive.svg.
+//! Draws pictures of real runs: `cargo bench --bench pictures` writes adaptive.svg, attempts.svg and responsive.svg to docs/pictures.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
 use std::iter::successors;
@@ -23,6 +24,9 @@ const SECONDS: f64 = 60.0;
 /// From which second on the table takes how many writes a second.
 const CAPACITIES: [(f64, f64); 3] = [(0.0, 1_000.0), (20.0, 500.0), (40.0, 2_000.0)];
 
+/// The entries of `attempts`.
+const ENTRIES: u32 = 100;
+
 /// A picture with two axes.
 struct Chart {
     title: &'static str,
@@ -38,12 +42,20 @@ struct Axis {
     step: f64,
 }
 
-/// Points of one colour, drawn as a line or as dots.
+/// Points of one colour.
 struct Series {
     name: &'static str,
     colour: &'static str,
     points: Vec<(f64, f64)>,
-    is_line: bool,
+    shape: Shape,
+}
+
+/// How points are drawn.
+enum Shape {
+    Line,
+    Dots,
+    /// A line from the first point to the second, from the third to the fourth, and so on.
+    Segments,
 }
 
 impl Axis {
@@ -80,17 +92,15 @@ impl Chart {
             svg += &line("lightgray", 1, &[(left, y(label)), (right, y(label))]);
             svg += &text(left - 8.0, y(label) + 4.0, "end", &label.to_string());
         }
-        let places = successors(Some(right - 75.0), |place| Some(place - 90.0));
+        let places = successors(Some(right - 75.0), |place| Some(place - 105.0));
         for (series, place) in self.series.iter().rev().zip(places) {
             let colour = series.colour;
             let points: Vec<_> = series.points.iter().map(|point| (x(point.0), y(point.1))).collect();
-            if series.is_line {
-                svg += &line(colour, 2, &points);
-            } else {
-                let dot =
-                    |(x, y): &(f64, f64)| format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill=\"{colour}\"/>\n");
-                svg += &points.iter().map(dot).collect::<String>();
-            }
+            svg += &match series.shape {
+                Shape::Line => line(colour, 2, &points),
+                Shape::Dots => points.iter().map(|point| dot(colour, *point)).collect(),
+                Shape::Segments => points.chunks(2).map(|ends| line(colour, 1, ends)).collect(),
+            };
             svg += &line(colour, 8, &[(place, top - 22.0), (place + 10.0, top - 22.0)]);
             svg += &text(place + 16.0, top - 18.0, "start", series.name);
         }
@@ -102,6 +112,10 @@ fn line(colour: &str, width: u32, points: &[(f64, f64)]) -> String {
     let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let points = points.join(" ");
     format!("<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\n")
+}
+
+fn dot(colour: &str, (x, y): (f64, f64)) -> String {
+    format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill=\"{colour}\"/>\n")
 }
 
 /// A load of a table whose capacity changes: what is accepted and rejected, and the estimate of the strategy.
@@ -153,7 +167,7 @@ async fn adaptive() -> Chart {
         name,
         colour,
         points,
-        is_line: true,
+        shape: Shape::Line,
     });
     Chart {
         title: "Adaptive follows the capacity of a table",
@@ -169,6 +183,67 @@ async fn adaptive() -> Chart {
         },
         series: series.collect(),
     }
+}
+
+/// The attempts of each entry of a small load: which were left unprocessed, and how long the entry waits for the next one.
+async fn attempts() -> Result<Chart, Box<dyn Error>> {
+    let simulator = Simulator::new(42);
+    simulator.set_latency(Latency::lognormal(Duration::from_millis(8), 0.4));
+    let table = simulator.table("orders", TableOptions::key("id", KeyType::S));
+    table.set_capacity(Capacity::per_second(200.0).burst(40.0));
+    table.keep_journal();
+    let started = Instant::now();
+    let orders = (0..u64::from(ENTRIES)).map(order);
+    deliver_batch_to_dynamo(
+        &simulator.dynamo_client(),
+        "orders",
+        orders,
+        &DeliveryOptions::default(),
+    )
+    .await?;
+    let (mut waits, mut unprocessed, mut accepted) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rejected_at = HashMap::new();
+    for record in table.journal() {
+        let number = record.entry()["id"]["S"].as_str().unwrap_or_default().parse()?;
+        let point = ((record.at - started).as_secs_f64() * 1_000.0, number);
+        if let Some(previous) = rejected_at.remove(&record.key) {
+            waits.extend([previous, point]);
+        }
+        if record.acknowledgement().is_applied() {
+            accepted.push(point);
+        } else {
+            unprocessed.push(point);
+            rejected_at.insert(record.key.clone(), point);
+        }
+    }
+    let last = accepted
+        .iter()
+        .map(|(milliseconds, _)| *milliseconds)
+        .fold(0.0, f64::max);
+    let series = |name, colour, points, shape| Series {
+        name,
+        colour,
+        points,
+        shape,
+    };
+    Ok(Chart {
+        title: "The attempts of 100 writes to a table of 200 units a second",
+        x: Axis {
+            name: "milliseconds",
+            most: (last / 100.0).ceil() * 100.0,
+            step: 100.0,
+        },
+        y: Axis {
+            name: "entry",
+            most: f64::from(ENTRIES),
+            step: 10.0,
+        },
+        series: vec![
+            series("waits", "silver", waits, Shape::Segments),
+            series("unprocessed", "red", unprocessed, Shape::Dots),
+            series("accepted", "blue", accepted, Shape::Dots),
+        ],
+    })
 }
 
 /// A count within one step, as a rate.
@@ -210,7 +285,7 @@ fn responsive() -> Chart {
         name,
         colour,
         points,
-        is_line: false,
+        shape: Shape::Dots,
     };
     Chart {
         title: "Responsive exponential backoff",
@@ -234,7 +309,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .start_paused(true)
         .build()?;
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pictures");
-    for (name, chart) in [("adaptive", runtime.block_on(adaptive())), ("responsive", responsive())] {
+    let charts = [
+        ("adaptive", runtime.block_on(adaptive())),
+        ("attempts", runtime.block_on(attempts())?),
+        ("responsive", responsive()),
+    ];
+    for (name, chart) in charts {
         let path = format!("{folder}/{name}.svg");
         fs::write(&path, chart.svg())?;
         println!("{path}");
