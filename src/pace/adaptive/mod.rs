@@ -95,7 +95,8 @@ use crate::jitter::Jitter;
 /// - **Before the first signal** a window of entries in flight grows as long as more is accepted.
 /// - **A capacity that has changed** is found out within a second or two, in both directions.
 /// - **While the service takes nothing** single entries are sent until one is accepted, at most 1.25 s apart.
-/// - **Calls that are throttled at random**, as by account limits or a key service, hardly cost time up to 5% of the calls.
+/// - **Calls that are throttled at random**, as by account limits or a key service, hardly cost time up to 5% of the calls, and neither
+///   do entries of a partition that others keep busy.
 /// - **Hot partition keys**: throttles of a key that asks for more than its partition takes slow that key alone. Its entries wait
 ///   in a line of their own, and everything else continues. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys alternately.
@@ -119,9 +120,10 @@ use crate::jitter::Jitter;
 /// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
-/// Whole calls that are throttled at random cost time from 5% on: with 10% of them, at a limit of 1,000 entries a second, a load takes 1.7
-/// times the best time. More than that, or single entries in most calls, always count as a lack of capacity. If they do not end at a
-/// lower pace, a load of more than a second becomes slow: no service is known to do that.
+/// Rejections that do not depend on the pace cost little time up to 5% of the calls or of the entries. With 10% of the calls, at a limit
+/// of 1,000 entries a second, a load takes twice the best time, and with 10% of the entries ten times. More than that always counts as
+/// a lack of capacity. If it does not end at a lower pace, as beside applications that retry without a pace, the pace falls to an entry a
+/// second.
 ///
 /// # Defaults
 /// - `share`: 1, all that the service can take
