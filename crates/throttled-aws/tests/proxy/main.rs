@@ -4,6 +4,7 @@ mod alone;
 mod connections;
 mod emulator;
 mod faults;
+mod indexes;
 mod queues_and_streams;
 mod reports;
 mod tables;
