@@ -218,7 +218,7 @@ pub(crate) fn changes(origin: &Origin) -> Option<Change> {
         ("dynamodb", "CreateTable" | "UpdateTable" | "DeleteTable") => Change::Table,
         (
             "kinesis",
-            "CreateStream" | "DeleteStream" | "MergeShards" | "SplitShard" | "UpdateShardCount",
+            "CreateStream" | "DeleteStream" | "MergeShards" | "SplitShard" | "UpdateShardCount" | "UpdateStreamMode",
         ) => Change::Stream,
         ("sqs", "SetQueueAttributes" | "DeleteQueue") => Change::Queue,
         ("sqs", "CreateQueue" | "GetQueueUrl" | "ListQueues") => Change::Urls,

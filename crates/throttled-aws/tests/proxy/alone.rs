@@ -249,3 +249,27 @@ async fn a_record_is_put_into_a_new_stream() {
         .json();
     assert_eq!(streams["StreamNames"], json!(["events"]));
 }
+
+#[tokio::test]
+async fn the_shards_of_a_stream_are_doubled_and_halved_and_no_more() {
+    let (_server, mut client) = alone("[streams.'*']\nrecords = 3\n").await;
+    let create = json!({"StreamName": "events", "ShardCount": 2});
+    client.call("Kinesis_20131202.CreateStream", &create).await.unwrap();
+    let records: Vec<Value> = (0..100)
+        .map(|key| json!({"PartitionKey": key.to_string(), "Data": "AAEC"}))
+        .collect();
+    let put = json!({"StreamName": "events", "Records": records});
+    for (wanted, status, open) in [(5, 400, 2), (4, 200, 4), (1, 400, 4), (2, 200, 2), (4, 200, 4)] {
+        let change = json!({"StreamName": "events", "TargetShardCount": wanted, "ScalingType": "UNIFORM_SCALING"});
+        let answer = client.call("Kinesis_20131202.UpdateShardCount", &change).await.unwrap();
+        assert_eq!(answer.status, status, "{wanted}");
+        let described = json!({"StreamName": "events"});
+        let summary = client
+            .call("Kinesis_20131202.DescribeStreamSummary", &described)
+            .await
+            .unwrap();
+        assert_eq!(summary.json()["StreamDescriptionSummary"]["OpenShardCount"], open);
+    }
+    let answer = client.call("Kinesis_20131202.PutRecords", &put).await.unwrap().json();
+    assert_eq!(answer["FailedRecordCount"], 88);
+}
