@@ -58,6 +58,12 @@ impl Tables {
             "CreateTable" => self.create(&name, request, simulator),
             "UpdateTable" => {
                 let billing = self.0.get_mut(&name).ok_or_else(not_found)?;
+                let mut updates = request["GlobalSecondaryIndexUpdates"].as_array().into_iter().flatten();
+                if updates.any(|update| update.get("Update").is_none()) {
+                    return Err(invalid(
+                        "throttled-aws --alone neither adds nor removes indexes of a table: name them in CreateTable",
+                    ));
+                }
                 billing.update(request);
                 Ok(self.described(&name, "TableDescription"))
             }

@@ -273,3 +273,60 @@ async fn the_shards_of_a_stream_are_doubled_and_halved_and_no_more() {
     let answer = client.call("Kinesis_20131202.PutRecords", &put).await.unwrap().json();
     assert_eq!(answer["FailedRecordCount"], 88);
 }
+
+#[tokio::test]
+async fn an_empty_queue_takes_other_attributes_and_one_with_messages_refuses_them() {
+    let (_server, mut client) = alone("").await;
+    let url = "https://sqs/000000000000/jobs";
+    let mut call = async |operation: &str, body: Value| {
+        let answer = client.call(&format!("AmazonSQS.{operation}"), &body).await.unwrap();
+        (answer.status, answer.json())
+    };
+    call(
+        "CreateQueue",
+        json!({"QueueName": "jobs", "Attributes": {"DelaySeconds": "5"}}),
+    )
+    .await;
+    let change = json!({"QueueUrl": url, "Attributes": {"VisibilityTimeout": "60"}});
+    assert_eq!(call("SetQueueAttributes", change.clone()).await, (200, json!({})));
+    let get = json!({"QueueUrl": url, "AttributeNames": ["All"]});
+    let attributes = call("GetQueueAttributes", get).await.1["Attributes"].clone();
+    assert_eq!(
+        (&attributes["VisibilityTimeout"], &attributes["DelaySeconds"]),
+        (&json!("60"), &json!("5"))
+    );
+    call("SendMessage", json!({"QueueUrl": url, "MessageBody": "a"})).await;
+    let (status, error) = call("SetQueueAttributes", change).await;
+    assert!(
+        status == 400 && error["message"].as_str().unwrap().contains("1 message"),
+        "{error}"
+    );
+    let of_another = json!({"QueueUrl": "https://sqs/000000000000/other", "Attributes": {}});
+    assert_eq!(call("SetQueueAttributes", of_another).await.0, 400);
+}
+
+#[tokio::test]
+async fn a_queue_has_tags() {
+    let (_server, mut client) = alone("[queues.jobs]\n").await;
+    let url = "https://sqs/000000000000/jobs";
+    let mut call = async |operation: &str, body: Value| {
+        let answer = client.call(&format!("AmazonSQS.{operation}"), &body).await.unwrap();
+        answer.json()
+    };
+    call("TagQueue", json!({"QueueUrl": url, "Tags": {"a": "1", "b": "2"}})).await;
+    call("TagQueue", json!({"QueueUrl": url, "Tags": {"b": "3", "c": "4"}})).await;
+    call("UntagQueue", json!({"QueueUrl": url, "TagKeys": ["a"]})).await;
+    let tags = call("ListQueueTags", json!({ "QueueUrl": url })).await;
+    assert_eq!(tags, json!({"Tags": {"b": "3", "c": "4"}}));
+}
+
+#[tokio::test]
+async fn an_index_that_is_added_later_is_refused() {
+    let (_server, mut client) = alone("").await;
+    client.tables("CreateTable", music()).await;
+    let index = json!({"IndexName": "by_song", "KeySchema": [{"AttributeName": "Song", "KeyType": "HASH"}]});
+    let update = json!({"TableName": "Music", "GlobalSecondaryIndexUpdates": [{"Create": index}]});
+    let answer = client.tables("UpdateTable", update).await;
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
+    assert!(answer.status == 400 && message.contains("CreateTable"), "{message}");
+}
