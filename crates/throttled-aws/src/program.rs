@@ -42,7 +42,13 @@ struct Arguments {
     #[arg(long, group = "what")]
     alone: bool,
     /// Where to listen. Port 0 is any free one, which is printed.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4500")]
+    // The image has one of its own, which another one replaces.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:4500",
+        overrides_with = "listen"
+    )]
     listen: SocketAddr,
     /// Limits and faults, in TOML.
     #[arg(long, value_name = "FILE")]
@@ -186,6 +192,14 @@ mod tests {
         Arguments::command().debug_assert();
         assert!(Arguments::try_parse_from(["throttled-aws"]).is_err());
         assert!(Arguments::try_parse_from(["throttled-aws", "--alone", "--to", "http://127.0.0.1:1"]).is_err());
-        assert!(Arguments::try_parse_from(["throttled-aws", "--alone"]).is_ok());
+        let listens = |more: &[&str]| {
+            let image = ["throttled-aws", "--listen", "0.0.0.0:4500"];
+            Arguments::try_parse_from([&image[..], more].concat())
+                .unwrap()
+                .listen
+                .port()
+        };
+        assert_eq!(listens(&["--alone"]), 4500);
+        assert_eq!(listens(&["--alone", "--listen", "0.0.0.0:80"]), 80);
     }
 }
