@@ -9,6 +9,7 @@ mod queues_and_streams;
 mod reports;
 mod tables;
 mod wire;
+mod writers;
 
 use throttled_aws::{Config, Server};
 
