@@ -29,7 +29,8 @@ Examples:
 
 Point clients to it by AWS_ENDPOINT_URL=http://127.0.0.1:4500. While it runs:
   curl http://127.0.0.1:4500/_throttled/figures
-  curl http://127.0.0.1:4500/_throttled/faults --data '{\"faults\": [{\"share\": 0.05, \"fault\": \"throttle\"}]}'";
+  curl http://127.0.0.1:4500/_throttled/faults \\
+      --data '{\"faults\": [{\"share\": 0.05, \"fault\": \"throttle\"}]}'";
 
 /// Lets an emulator of AWS throttle as AWS does.
 #[derive(Debug, Parser)]
