@@ -128,7 +128,8 @@ async fn show(server: &Server) {
             match &screen {
                 Some(screen) => {
                     let bar = last.bar.get_or_insert_with(|| screen.add(line()));
-                    bar.set_message(text(service, &name, &last.figures, &figures));
+                    let most = server.front.resources.writes_per_second(service, &name);
+                    bar.set_message(text(service, &name, &last.figures, &figures, most));
                 }
                 None => eprintln!(
                     "{}",
@@ -154,9 +155,11 @@ fn line() -> ProgressBar {
     bar
 }
 
-fn text(service: &str, name: &str, before: &Figures, now: &Figures) -> String {
+/// `most`: what it accepts per second at most, if that is limited.
+fn text(service: &str, name: &str, before: &Figures, now: &Figures, most: Option<f64>) -> String {
+    let most = most.map(|most| format!(" of {most:.0}")).unwrap_or_default();
     format!(
-        "{service} {name}: {:.0} written/s, {:.0} read/s, {} throttled/s; {} accepted, {} throttled, {} lost in all",
+        "{service} {name}: {:.0}{most} written/s, {:.0} read/s, {} throttled/s; {} accepted, {} throttled, {} lost in all",
         // They begin again after a reset.
         (now.written - before.written).max(0.0),
         (now.read - before.read).max(0.0),
@@ -186,6 +189,27 @@ mod tests {
         assert!(error.starts_with(&format!("cannot listen on {taken}: ")), "{error}");
         let error = error_of(&["--to", "ftp://127.0.0.1", "--listen", "127.0.0.1:0"]).await;
         assert!(error.starts_with("\"ftp://127.0.0.1\" is not the URL"), "{error}");
+    }
+
+    #[test]
+    fn a_line_has_what_is_used_of_what_there_is() {
+        let now = Figures {
+            written: 750.4,
+            throttled: 30,
+            accepted: 700,
+            ..Figures::default()
+        };
+        let before = Figures {
+            written: 250.0,
+            throttled: 10,
+            ..Figures::default()
+        };
+        assert_eq!(
+            text("dynamodb", "orders", &before, &now, Some(1_000.0)),
+            "dynamodb orders: 500 of 1000 written/s, 0 read/s, 20 throttled/s; 700 accepted, 30 throttled, 0 lost in all"
+        );
+        let unlimited = text("sqs", "jobs", &now, &Figures::default(), None);
+        assert!(unlimited.starts_with("sqs jobs: 0 written/s, "), "{unlimited}");
     }
 
     #[test]

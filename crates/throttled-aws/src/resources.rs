@@ -37,6 +37,16 @@ impl Resources {
         self.streams.clear();
     }
 
+    /// How many units, messages or records a second a destination accepts now, if that is limited and known.
+    pub(crate) fn writes_per_second(&self, service: &str, name: &str) -> Option<f64> {
+        let rate = match service {
+            "dynamodb" => self.tables.known(name)?.writes_per_second(),
+            "sqs" => self.queues.known(name)?.messages_per_second(),
+            _ => self.streams.known(name)?.records_per_second(),
+        };
+        rate.is_finite().then_some(rate)
+    }
+
     /// The call, entry by entry. `None` if it has another form or a destination that does not exist.
     pub(crate) async fn plan(
         &self,

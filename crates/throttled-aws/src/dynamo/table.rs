@@ -137,6 +137,11 @@ impl Table {
         self.charge(is_read, &taken.clone().times(-1.0));
     }
 
+    /// The units that are provisioned, or to which an on-demand table has grown.
+    pub(crate) fn writes_per_second(&self) -> f64 {
+        lock(&self.capacity).writes.capacity(Instant::now()).0
+    }
+
     pub(super) fn has_indexes(&self) -> bool {
         !self.globals.is_empty() || !self.locals.is_empty()
     }
