@@ -196,7 +196,7 @@ async fn localstack_17_reads_and_writes_are_throttled_at_random() {
     );
 }
 
-/// ananthakumaran/fake_dynamo#43: a flag with which each call is throttled.
+/// `ananthakumaran/fake_dynamo#43`: a flag with which each call is throttled.
 #[tokio::test]
 async fn fake_dynamo_43_each_call_is_throttled() {
     let file = "[tables.orders]\nwrite_units = 100\n[[faults]]\nservice = \"dynamodb\"\nfault = \"throttle\"\n";
