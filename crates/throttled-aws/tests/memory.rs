@@ -12,6 +12,8 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 /// Bytes of a body that streams through.
 const LARGE: usize = 64 * MIB;
 const MIB: usize = 1024 * 1024;
+/// Bytes that are sent and received at once.
+const PART: usize = 4 * 1024;
 /// What may be allocated more than after the first calls.
 const MOST: usize = 4 * MIB;
 
@@ -53,8 +55,8 @@ async fn answer(stream: TcpStream) -> std::io::Result<()> {
 }
 
 async fn send(stream: &mut BufReader<TcpStream>, bytes: usize) -> std::io::Result<()> {
-    for _ in 0..bytes / 65_536 {
-        stream.write_all(&[b'x'; 65_536]).await?;
+    for _ in 0..bytes / PART {
+        stream.write_all(&[b'x'; PART]).await?;
     }
     Ok(())
 }
@@ -74,7 +76,7 @@ async fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<(S
         .and_then(|rest| rest.lines().next());
     let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
     let mut left = length;
-    let mut part = [0; 16_384];
+    let mut part = [0; PART];
     while left > 0 {
         let most = left.min(part.len());
         left -= stream.read_exact(&mut part[..most]).await?;
