@@ -9,7 +9,9 @@ LOCALSTACK_PORT=${LOCALSTACK_PORT:-4566}
 DYNAMODB_PORT=${DYNAMODB_PORT:-4567}
 # In Docker LocalStack serves Kinesis and Firehose on its own port, too.
 STREAMS_PORT=${STREAMS_PORT:-4568}
-export LOCALSTACK_PORT DYNAMODB_PORT STREAMS_PORT
+# throttled-aws, if it is in front of them: this port for DynamoDB, and the next two for SQS and for Kinesis.
+LIMITS_PORT=${LIMITS_PORT:-4500}
+export LOCALSTACK_PORT DYNAMODB_PORT STREAMS_PORT LIMITS_PORT
 # What stands for DynamoDB without Docker: dynalite, or DynamoDB Local, whose licence does not allow every use.
 chosen_emulator=${DYNAMODB_EMULATOR-}
 DYNAMODB_EMULATOR=${DYNAMODB_EMULATOR:-dynalite}

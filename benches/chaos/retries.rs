@@ -85,6 +85,7 @@ pub(crate) fn wrong(mix: &Mix) -> Option<(Wrong, Duration)> {
         told: ledger.contents(),
         attempts: Vec::new(),
         arrived: served.proxy.attempts(),
+        entered: Vec::new(),
         journal: served.resource.journal(),
         stored: served.resource.stored(),
         refused_calls: served.resource.refused_calls(),

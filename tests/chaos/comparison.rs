@@ -47,7 +47,7 @@ fn assert_found(complaints: &[String], what: &str) {
 #[test]
 fn a_lost_entry_is_found() {
     for service in [Service::Table, Service::Fifo] {
-        let complaints = changed(service, |seen| _ = seen.journal.pop());
+        let complaints = changed(service, |seen| _ = seen.entered.pop());
         assert_found(&complaints, "is said to be delivered, and was never accepted");
     }
     let complaints = changed(Service::Fifo, |seen| _ = seen.stored.pop());
@@ -80,7 +80,7 @@ fn a_doubt_without_a_reason_is_found() {
             may_have_been_delivered: true,
             why: "time used up".to_owned(),
         };
-        seen.journal.clear();
+        seen.entered.clear();
     });
     assert_found(&complaints, "7 is in doubt, and each attempt was answered");
 }
@@ -97,7 +97,7 @@ fn an_accepted_entry_that_is_sent_again_is_found() {
 
 #[test]
 fn an_entry_that_was_overtaken_is_found() {
-    let complaints = changed(Service::Table, |seen| seen.journal.reverse());
+    let complaints = changed(Service::Table, |seen| seen.entered.reverse());
     assert_found(&complaints, "of the same key");
     let complaints = changed(Service::Fifo, |seen| seen.stored.reverse());
     assert_found(&complaints, "of the same group");

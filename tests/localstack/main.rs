@@ -4,12 +4,16 @@
 //! `cargo test --test localstack -- --ignored` runs them with the emulators that the environment names.
 
 mod bucket;
+#[path = "../support/chaos/mod.rs"]
+#[expect(dead_code, reason = "the tests look closer")]
+mod chaos;
 mod consumers;
 mod emulators;
 mod extended_client;
 mod films;
 #[path = "../support/key_unknown.rs"]
 mod key_unknown;
+mod limited;
 mod limits;
 mod messages;
 mod offload;

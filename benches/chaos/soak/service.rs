@@ -116,7 +116,8 @@ pub(crate) fn serve(seed: u64) {
             queue(&format!("{NAME}.fifo")),
         ];
         let conditions = Conditions::default();
-        let (proxy, port, orders) = front(&simulator, faults(seed), conditions).await;
+        let server = simulator.serve("127.0.0.1:0").await.expect("a free port");
+        let (proxy, port, orders) = front(server.address(), Some(server), faults(seed), conditions);
         for resource in &resources {
             resource.set_faults(&proxy.faults, proxy.faults.rejected, proxy.faults.throttled);
         }

@@ -59,7 +59,7 @@ pub(crate) fn control(scenario: &Scenario, now: Instant, seed: u64) -> Admission
 pub(crate) fn demand(scenario: &Scenario, item: &Item) -> Demand {
     let demand = Demand::new(item.place, f64::from(item.units));
     match &scenario.index {
-        Some(_) => demand.with_index(0, item.index),
+        Some(_) => demand.with_index(0, item.index, f64::from(item.units)),
         None => demand,
     }
 }

@@ -22,6 +22,7 @@ const LARGEST: usize = 1024 * 1024;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rules {
+    #[serde(deserialize_with = "crate::rule::all")]
     faults: Vec<Rule>,
 }
 
@@ -70,7 +71,6 @@ async fn rules(parts: &Parts, body: Incoming) -> Result<Vec<Rule>, String> {
     } else {
         serde_json::from_slice(&body).map_err(|error| error.to_string())?
     };
-    rules.faults.iter().try_for_each(Rule::check)?;
     Ok(rules.faults)
 }
 

@@ -27,7 +27,7 @@ const LARGEST_BODY: usize = 16 * 1024 * 1024;
 /// What all connections share.
 pub(crate) struct Front {
     pub(crate) shared: Shared,
-    resources: Resources,
+    pub(crate) resources: Resources,
 }
 
 impl Front {

@@ -24,6 +24,7 @@ const THROTTLED: &str = "ProvisionedThroughputExceededException";
 /// A stream: its shards are partitions that divide the hash keys evenly.
 pub(crate) struct Stream {
     controls: Mutex<Controls>,
+    shards: usize,
     /// Units of one record and of one byte.
     of_a_record: f64,
     of_a_byte: f64,
@@ -47,9 +48,16 @@ impl Stream {
                 records: control(seed),
                 bytes: control(!seed),
             }),
+            shards,
             of_a_record: UNITS_OF_A_PARTITION / limits.records.unwrap_or(RECORDS),
             of_a_byte: UNITS_OF_A_PARTITION / limits.bytes.unwrap_or(BYTES),
         }
+    }
+
+    pub(crate) fn records_per_second(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "an account has some thousands of shards")]
+        let shards = self.shards as f64;
+        shards * UNITS_OF_A_PARTITION / self.of_a_record
     }
 }
 

@@ -29,6 +29,7 @@ mod faults;
 mod front;
 mod journal;
 mod kinesis;
+mod number;
 mod origin;
 mod plan;
 #[doc(hidden)]
@@ -45,7 +46,8 @@ mod time;
 mod upstream;
 
 pub use self::config::{
-    Config, ConfigError, JournalConfig, KeyAttribute, LatencyConfig, QueueLimits, StreamLimits, TableLimits,
+    AttributeType, Config, ConfigError, JournalConfig, KeyAttribute, LatencyConfig, QueueLimits, StreamLimits,
+    TableLimits,
 };
 pub use self::rule::{ErrorAnswer, FailedEntries, Fault, Rule};
 pub use self::server::Server;

@@ -29,7 +29,8 @@ Examples:
 
 Point clients to it by AWS_ENDPOINT_URL=http://127.0.0.1:4500. While it runs:
   curl http://127.0.0.1:4500/_throttled/figures
-  curl http://127.0.0.1:4500/_throttled/faults --data '{\"faults\": [{\"share\": 0.05, \"fault\": \"throttle\"}]}'";
+  curl http://127.0.0.1:4500/_throttled/faults \\
+      --data '{\"faults\": [{\"share\": 0.05, \"fault\": \"throttle\"}]}'";
 
 /// Lets an emulator of AWS throttle as AWS does.
 #[derive(Debug, Parser)]
@@ -42,7 +43,13 @@ struct Arguments {
     #[arg(long, group = "what")]
     alone: bool,
     /// Where to listen. Port 0 is any free one, which is printed.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4500")]
+    // The image has one of its own, which another one replaces.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:4500",
+        overrides_with = "listen"
+    )]
     listen: SocketAddr,
     /// Limits and faults, in TOML.
     #[arg(long, value_name = "FILE")]
@@ -121,7 +128,8 @@ async fn show(server: &Server) {
             match &screen {
                 Some(screen) => {
                     let bar = last.bar.get_or_insert_with(|| screen.add(line()));
-                    bar.set_message(text(service, &name, &last.figures, &figures));
+                    let most = server.front.resources.writes_per_second(service, &name);
+                    bar.set_message(text(service, &name, &last.figures, &figures, most));
                 }
                 None => eprintln!(
                     "{}",
@@ -147,9 +155,11 @@ fn line() -> ProgressBar {
     bar
 }
 
-fn text(service: &str, name: &str, before: &Figures, now: &Figures) -> String {
+/// `most`: what it accepts per second at most, if that is limited.
+fn text(service: &str, name: &str, before: &Figures, now: &Figures, most: Option<f64>) -> String {
+    let most = most.map(|most| format!(" of {most:.0}")).unwrap_or_default();
     format!(
-        "{service} {name}: {:.0} written/s, {:.0} read/s, {} throttled/s; {} accepted, {} throttled, {} lost in all",
+        "{service} {name}: {:.0}{most} written/s, {:.0} read/s, {} throttled/s; {} accepted, {} throttled, {} lost in all",
         // They begin again after a reset.
         (now.written - before.written).max(0.0),
         (now.read - before.read).max(0.0),
@@ -182,10 +192,39 @@ mod tests {
     }
 
     #[test]
+    fn a_line_has_what_is_used_of_what_there_is() {
+        let now = Figures {
+            written: 750.4,
+            throttled: 30,
+            accepted: 700,
+            ..Figures::default()
+        };
+        let before = Figures {
+            written: 250.0,
+            throttled: 10,
+            ..Figures::default()
+        };
+        assert_eq!(
+            text("dynamodb", "orders", &before, &now, Some(1_000.0)),
+            "dynamodb orders: 500 of 1000 written/s, 0 read/s, 20 throttled/s; 700 accepted, 30 throttled, 0 lost in all"
+        );
+        let unlimited = text("sqs", "jobs", &now, &Figures::default(), None);
+        assert!(unlimited.starts_with("sqs jobs: 0 written/s, "), "{unlimited}");
+    }
+
+    #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
         assert!(Arguments::try_parse_from(["throttled-aws"]).is_err());
         assert!(Arguments::try_parse_from(["throttled-aws", "--alone", "--to", "http://127.0.0.1:1"]).is_err());
-        assert!(Arguments::try_parse_from(["throttled-aws", "--alone"]).is_ok());
+        let listens = |more: &[&str]| {
+            let image = ["throttled-aws", "--listen", "0.0.0.0:4500"];
+            Arguments::try_parse_from([&image[..], more].concat())
+                .unwrap()
+                .listen
+                .port()
+        };
+        assert_eq!(listens(&["--alone"]), 4500);
+        assert_eq!(listens(&["--alone", "--listen", "0.0.0.0:80"]), 80);
     }
 }

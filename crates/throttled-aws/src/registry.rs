@@ -74,6 +74,12 @@ impl<T> Registry<T> {
         resource
     }
 
+    /// The resource with this name, if it is known already.
+    pub(crate) fn known(&self, name: &str) -> Option<Arc<T>> {
+        let cell = lock(&self.known).get(name).map(Arc::clone)?;
+        cell.get().map(|known| Arc::clone(&known.resource))
+    }
+
     /// A resource that was created, changed or deleted.
     pub(crate) fn forget(&self, name: &str) {
         lock(&self.known).remove(name);

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::body::{Body, answer, describe, full};
 use crate::config::{TableLimits, limits_of};
-use crate::dynamo::{Table, TableCall, tables_of};
+use crate::dynamo::{Table, TableCall, replaced_by, tables_of};
 use crate::kinesis::{Stream, StreamCall};
 use crate::origin::Origin;
 use crate::plan::Plan;
@@ -37,6 +37,16 @@ impl Resources {
         self.streams.clear();
     }
 
+    /// How many units, messages or records a second a destination accepts now, if that is limited and known.
+    pub(crate) fn writes_per_second(&self, service: &str, name: &str) -> Option<f64> {
+        let rate = match service {
+            "dynamodb" => self.tables.known(name)?.writes_per_second(),
+            "sqs" => self.queues.known(name)?.messages_per_second(),
+            _ => self.streams.known(name)?.records_per_second(),
+        };
+        rate.is_finite().then_some(rate)
+    }
+
     /// The call, entry by entry. `None` if it has another form or a destination that does not exist.
     pub(crate) async fn plan(
         &self,
@@ -50,10 +60,15 @@ impl Resources {
             "dynamodb" => {
                 let names = tables_of(operation, &body)?;
                 let mut tables = Vec::new();
-                for name in &names {
-                    tables.push(self.table(shared, parts, last_part(name)).await?);
+                for (_, name) in &names {
+                    tables.push(self.table(shared, parts, name).await?);
                 }
-                Some(Box::new(TableCall::new(operation, body, names, tables)?))
+                let replaced = match replaced_by(operation, &body, &names, &tables) {
+                    Some(keys) => shared.target.ask(parts, "DynamoDB_20120810.BatchGetItem", &keys).await,
+                    None => None,
+                };
+                let replaced = replaced.unwrap_or_default();
+                Some(Box::new(TableCall::new(operation, body, names, tables, replaced)?))
             }
             "sqs" => {
                 let url = body["QueueUrl"].as_str()?.to_owned();
@@ -211,9 +226,10 @@ impl Change {
 pub(crate) fn changes(origin: &Origin) -> Option<Change> {
     Some(match (&*origin.service, &*origin.operation) {
         ("dynamodb", "CreateTable" | "UpdateTable" | "DeleteTable") => Change::Table,
-        ("kinesis", "CreateStream" | "DeleteStream" | "UpdateShardCount" | "SplitShard" | "MergeShards") => {
-            Change::Stream
-        }
+        (
+            "kinesis",
+            "CreateStream" | "DeleteStream" | "MergeShards" | "SplitShard" | "UpdateShardCount" | "UpdateStreamMode",
+        ) => Change::Stream,
         ("sqs", "SetQueueAttributes" | "DeleteQueue") => Change::Queue,
         ("sqs", "CreateQueue" | "GetQueueUrl" | "ListQueues") => Change::Urls,
         _ => return None,

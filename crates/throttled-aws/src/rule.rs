@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::origin::Origin;
 
@@ -52,7 +52,7 @@ pub struct FailedEntries {
 #[serde(deny_unknown_fields)]
 pub struct ErrorAnswer {
     /// The status. Default: 500.
-    #[serde(default = "internal")]
+    #[serde(default = "internal", deserialize_with = "status")]
     pub status: u16,
     /// The code. Default: that of the service for an internal error.
     #[serde(default)]
@@ -64,6 +64,16 @@ pub struct ErrorAnswer {
 
 fn internal() -> u16 {
     500
+}
+
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    let status = u16::deserialize(deserializer)?;
+    if (400..600).contains(&status) {
+        Ok(status)
+    } else {
+        let message = format!("the status of an error is from 400 to 599, not {status}");
+        Err(serde::de::Error::custom(message))
+    }
 }
 
 /// Faults for the calls that it is about: those of all services, operations and destinations that it does not name.
@@ -86,34 +96,34 @@ pub struct Rule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// The share of the calls, from 0 to 1. Default: all of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "crate::number::optional_share",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub share: Option<f64>,
 }
 
-impl Rule {
-    /// What is wrong with it.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let share = self.share.unwrap_or(1.0);
-        if self.next.is_empty() == self.fault.is_none() {
-            return Err("a rule of `faults` has either a `fault` with its `share` of the calls, or the faults of the `next` calls".into());
-        }
-        if !(0.0..=1.0).contains(&share) {
-            return Err(format!("a `share` of `faults` is from 0 to 1, not {share}"));
-        }
-        let faults = self.next.iter().chain(&self.fault);
-        for fault in faults {
-            if let Fault::Error(error) = fault
-                && !(400..600).contains(&error.status)
-            {
-                return Err(format!(
-                    "the `status` of an error is from 400 to 599, not {}",
-                    error.status
-                ));
-            }
-        }
-        Ok(())
-    }
+/// Rules, each of which has something that happens.
+pub(crate) fn all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
+    let rules: Vec<Complete> = Vec::deserialize(deserializer)?;
+    Ok(rules.into_iter().map(|Complete(rule)| rule).collect())
+}
 
+struct Complete(Rule);
+
+impl<'de> Deserialize<'de> for Complete {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let rule = Rule::deserialize(deserializer)?;
+        if rule.next.is_empty() == rule.fault.is_none() {
+            return Err(serde::de::Error::custom(
+                "a rule of `faults` has either a `fault` with its `share` of the calls, or the faults of the `next` calls",
+            ));
+        }
+        Ok(Self(rule))
+    }
+}
+
+impl Rule {
     pub(crate) fn is_about(&self, origin: &Origin, destinations: &[&str]) -> bool {
         let is = |wanted: &Option<String>, found: &str| {
             wanted

@@ -44,7 +44,7 @@ impl Server {
     /// An emulator by itself, with the tables, queues and streams of the configuration.
     ///
     /// # Errors
-    /// If a key of a table has no valid type, or the address cannot be bound.
+    /// If the address cannot be bound.
     pub async fn alone(config: Config, address: impl ToSocketAddrs) -> io::Result<Self> {
         let alone = Alone::start(&config).await.map_err(invalid)?;
         Self::start(config, Target::Alone(alone), address).await

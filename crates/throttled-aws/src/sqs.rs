@@ -63,6 +63,10 @@ impl Queue {
             }),
         }
     }
+
+    pub(crate) fn messages_per_second(&self) -> f64 {
+        lock(&self.limits).messages.capacity(Instant::now()).0
+    }
 }
 
 fn is_fifo(name: &str) -> bool {

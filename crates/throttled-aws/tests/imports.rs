@@ -9,8 +9,9 @@ use circles::{circle, folders, graph};
 use source::modules;
 
 /// The files and folders of the crate, each of which imports only those before it.
-const FROM_THE_BOTTOM: [&str; 23] = [
+const FROM_THE_BOTTOM: [&str; 24] = [
     "time",
+    "number",
     "origin",
     "digest",
     "registry",

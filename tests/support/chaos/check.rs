@@ -19,11 +19,23 @@ pub(crate) struct Seen {
     pub(crate) attempts: Vec<Attempt>,
     /// By the proxy: attempts by number.
     pub(crate) arrived: HashMap<u64, Arrived>,
-    /// By the service: each entry of each call.
+    /// By the service: each entry of each call of a batch.
+    pub(crate) entered: Vec<Entered>,
+    /// By the simulator: each single write and transaction.
     pub(crate) journal: Vec<Record>,
     /// What the service has at the end.
     pub(crate) stored: Vec<Value>,
     pub(crate) refused_calls: u64,
+}
+
+/// What the service did with an entry of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entered {
+    /// The number of the call.
+    pub(crate) call: u64,
+    /// The number of the entry.
+    pub(crate) number: usize,
+    pub(crate) applied: bool,
 }
 
 /// The result of one attempt for one entry.
@@ -51,7 +63,7 @@ pub(crate) fn check(mix: &Mix, load: &Load, seen: &Seen) -> Vec<String> {
         complaints.extend(verdicts::check(load, seen, is_clear));
         return complaints;
     }
-    let calls = Calls::of(load, &seen.journal);
+    let calls = Calls::of(&seen.entered);
     let tries = tries(load, seen, &calls, is_clear);
     complaints.extend(check_claims(load, &seen.told, &tries));
     if mix.service == Service::Table {
@@ -70,17 +82,15 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(load: &Load, journal: &[Record]) -> Self {
+    fn of(entered: &[Entered]) -> Self {
         let mut calls = Self {
             entries: HashMap::new(),
             applied: Vec::new(),
         };
-        for record in journal {
-            let number = load.number_on_wire(&record.entry());
-            let is_applied = record.acknowledgement().is_applied();
-            calls.entries.entry(record.call).or_default().insert(number, is_applied);
-            if is_applied {
-                calls.applied.push(number);
+        for Entered { call, number, applied } in entered {
+            calls.entries.entry(*call).or_default().insert(*number, *applied);
+            if *applied {
+                calls.applied.push(*number);
             }
         }
         calls
@@ -165,7 +175,7 @@ fn check_claims(load: &Load, told: &Contents, tries: &[Vec<Try>]) -> Vec<String>
 /// Writes of a key arrive in their order, and the last one that is delivered is the one that is stored.
 fn check_writes(load: &Load, seen: &Seen, tries: &[Vec<Try>]) -> Vec<String> {
     let mut complaints = Vec::new();
-    let calls = Calls::of(load, &seen.journal);
+    let calls = Calls::of(&seen.entered);
     let mut last: HashMap<usize, usize> = HashMap::new();
     for number in calls.applied {
         let lane = load.entries[number].lane;

@@ -96,8 +96,7 @@ impl Proxy {
                 }
                 Some(order) = orders.recv() => {
                     connections.shutdown().await;
-                    // A call that the service has received is answered before the next one is sent.
-                    drop(self.upstream.lock().await);
+                    self.settle().await;
                     if let Order::Stop(time) = order {
                         // The port stays bound, so that no other program gets it.
                         let reserved = bind(address);
@@ -149,6 +148,11 @@ impl Proxy {
             upstream.answer(&request).await
         });
         answer.await.expect("the service answers")
+    }
+
+    /// The service has answered each call that it has received, although the client may be gone.
+    pub(crate) async fn settle(&self) {
+        drop(self.upstream.lock().await);
     }
 
     /// The answer of the service is about to be written: a client that has read it to the end may finish before the proxy does.

@@ -1,22 +1,27 @@
 //! The simulator and the proxy in front of it, in a thread of their own.
 
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use aws_batch_simulator::{
-    Capacity, InjectedFault, KeyType, Queue, QueueOptions, Record, Simulator, Table, TableOptions, Value,
+    Capacity, InjectedFault, KeyType, Queue, QueueOptions, Record, Server, Simulator, Table, TableOptions, Value,
 };
 use tokio::runtime;
 use tokio::sync;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::check::Entered;
 use super::conditions::Conditions;
 use super::fault::{Faults, Outage, Scheduled};
+use super::limited::Limited;
+use super::load::Load;
 use super::mix::Service;
-use super::proxy::{Order, Proxy, bind};
+use super::proxy::{Arrived, Order, Proxy, bind};
+use super::witness::Attempt;
 
 /// The name of the table, and of the queue but for its suffix.
 pub(crate) const NAME: &str = "orders";
@@ -33,6 +38,8 @@ pub(crate) enum Resource {
     /// The table of single writes, and the other one of transactions.
     Tables([Table; 2]),
     Queue(Queue),
+    /// In an emulator behind `throttled-aws`.
+    Limited(Limited),
 }
 
 impl Resource {
@@ -60,10 +67,13 @@ impl Resource {
     /// Sets the shares of entries that are rejected and of calls that are throttled, whatever the pace.
     pub(crate) fn set_faults(&self, faults: &Faults, rejected: f64, throttled: f64) {
         let is_internal = faults.rejections_are_internal();
+        if let Self::Limited(limited) = self {
+            return limited.set_faults(is_internal, rejected, throttled);
+        }
         let code = match self {
             _ if is_internal => "InternalError",
             Self::Tables(_) => "TransactionConflict",
-            Self::Table(_) | Self::Queue(_) => "RequestThrottled",
+            _ => "RequestThrottled",
         };
         let faults = aws_batch_simulator::Faults::none()
             .failed(rejected, code, !is_internal)
@@ -72,6 +82,7 @@ impl Resource {
             Self::Table(table) => table.set_faults(faults),
             Self::Tables(tables) => tables.iter().for_each(|table| table.set_faults(faults.clone())),
             Self::Queue(queue) => queue.set_faults(faults),
+            Self::Limited(_) => unreachable!("it has its own"),
         }
     }
 
@@ -80,6 +91,24 @@ impl Resource {
             Self::Table(table) => table.keep_journal(),
             Self::Tables(tables) => tables.iter().for_each(Table::keep_journal),
             Self::Queue(queue) => queue.keep_journal(),
+            Self::Limited(_) => {}
+        }
+    }
+
+    /// What became of each entry of each call of a batch.
+    pub(crate) fn entered(&self, load: &Load, attempts: &[Attempt], arrived: &HashMap<u64, Arrived>) -> Vec<Entered> {
+        match self {
+            Self::Limited(limited) => limited.entered(load, attempts, arrived),
+            // Their calls have one entry each, of which the journal has more.
+            Self::Tables(_) => Vec::new(),
+            Self::Table(_) | Self::Queue(_) => {
+                let entered = |record: Record| Entered {
+                    call: record.call,
+                    number: load.number_on_wire(&record.entry()),
+                    applied: record.acknowledgement().is_applied(),
+                };
+                self.journal().into_iter().map(entered).collect()
+            }
         }
     }
 
@@ -89,6 +118,7 @@ impl Resource {
             // No key is in both.
             Self::Tables(tables) => tables.iter().flat_map(Table::journal).collect(),
             Self::Queue(queue) => queue.journal(),
+            Self::Limited(_) => Vec::new(),
         }
     }
 
@@ -98,6 +128,7 @@ impl Resource {
             Self::Table(table) => table.statistics().refused_calls,
             Self::Tables(tables) => tables.iter().map(|table| table.statistics().refused_calls).sum(),
             Self::Queue(queue) => queue.statistics().refused_calls,
+            Self::Limited(limited) => limited.refused(),
         }
     }
 
@@ -110,6 +141,7 @@ impl Resource {
                 let body = |body: String| aws_batch_simulator::json!({ "MessageBody": body });
                 queue.messages().into_iter().map(|message| body(message.body)).collect()
             }
+            Self::Limited(limited) => limited.stored(),
         }
     }
 
@@ -118,6 +150,7 @@ impl Resource {
         match self {
             Self::Table(table) | Self::Tables([table, _]) => table.name().to_owned(),
             Self::Queue(queue) => queue.url(),
+            Self::Limited(limited) => limited.destination.clone(),
         }
     }
 }
@@ -133,8 +166,29 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Serves one table or queue with these faults, and keeps a journal.
+    /// Serves one table or queue of the simulator with these faults, and keeps a journal.
     pub(crate) fn start(service: Service, faults: &Faults) -> Self {
+        let seed = faults.seed;
+        let capacity = faults.capacity;
+        Self::of(faults, async move || {
+            let simulator = Simulator::new(seed);
+            let resource = Resource::of(&simulator, service, capacity);
+            resource.keep_journal();
+            let server = simulator.serve(LOOPBACK).await.expect("a free port");
+            (resource, server.address(), Some(server))
+        })
+    }
+
+    /// Serves one table or queue of an emulator behind `throttled-aws`, which listens here.
+    pub(crate) fn behind(throttled_aws: SocketAddr, service: Service, faults: &Faults) -> Self {
+        let limited = Limited::create(throttled_aws, service, faults);
+        Self::of(faults, async move || (Resource::Limited(limited), throttled_aws, None))
+    }
+
+    fn of<S>(faults: &Faults, serve: S) -> Self
+    where
+        S: AsyncFnOnce() -> (Resource, SocketAddr, Option<Server>) + Send + 'static,
+    {
         let (stop, conditions) = (CancellationToken::new(), Conditions::default());
         let (sender, receiver) = mpsc::channel();
         let thread = {
@@ -142,10 +196,8 @@ impl Served {
             thread::spawn(move || {
                 let runtime = runtime::Builder::new_current_thread().enable_all().build();
                 runtime.expect("a runtime").block_on(async {
-                    let simulator = Simulator::new(faults.seed);
-                    let resource = Resource::of(&simulator, service, faults.capacity);
-                    resource.keep_journal();
-                    let (proxy, port, orders) = front(&simulator, faults, conditions).await;
+                    let (resource, service, server) = serve().await;
+                    let (proxy, port, orders) = front(service, server, faults, conditions);
                     let outages = begin_each(proxy.clone(), resource.clone(), orders);
                     sender.send((resource, proxy.clone(), port)).expect("it is waited for");
                     tokio::select! {
@@ -178,21 +230,20 @@ impl Drop for Served {
     }
 }
 
-/// Serves the simulator and a proxy in front of it, as tasks of the current runtime. Returns the port of the proxy, and a channel
-/// for its orders.
-pub(crate) async fn front(
-    simulator: &Simulator,
+/// A proxy in front of a service, as tasks of the current runtime. Returns the port of the proxy, and a channel for its orders. The
+/// server is dropped with the proxy.
+pub(crate) fn front(
+    service: SocketAddr,
+    server: Option<Server>,
     faults: Faults,
     conditions: Conditions,
 ) -> (Proxy, u16, sync::mpsc::Sender<Order>) {
-    let server = simulator.serve(LOOPBACK).await.expect("a free port");
-    let proxy = Proxy::new(faults, conditions, server.address());
+    let proxy = Proxy::new(faults, conditions, service);
     let socket = bind(LOOPBACK);
     let port = socket.local_addr().expect("it is bound").port();
     let (orders, given) = sync::mpsc::channel(1);
     let running = proxy.clone();
     tokio::spawn(async move {
-        // The simulator is served for as long as there is a proxy.
         let _server = server;
         running.run(socket, given).await;
     });

@@ -35,11 +35,15 @@ pub(crate) struct Outcome {
     pub(crate) load: Arc<Load>,
 }
 
-/// Runs a mix with deliveries of the crate, and compares their results with the state of the service. `progress` has the figures
-/// during the run.
+/// Runs a mix with deliveries of the crate to the simulator, and compares their results with the state of the service. `progress`
+/// has the figures during the run.
 pub(crate) fn deliver(mix: &Mix, progress: &Progress) -> Outcome {
+    deliver_behind(&Served::start(mix.service, &mix.faults), mix, progress)
+}
+
+/// The same with what is served.
+pub(crate) fn deliver_behind(served: &Served, mix: &Mix, progress: &Progress) -> Outcome {
     let load = Arc::new(Load::of(mix));
-    let served = Served::start(mix.service, &mix.faults);
     let runtime = runtime(mix.threads);
     let witness = Witness::new(Arc::clone(&load));
     let access = Access {
@@ -58,19 +62,21 @@ pub(crate) fn deliver(mix: &Mix, progress: &Progress) -> Outcome {
         arrivals: served.proxy.arrivals(),
     };
     let started = Instant::now();
-    let ended = runtime.block_on(async { timeout(LIMIT, deliver_to(&served, &access, run)).await });
+    let ended = runtime.block_on(async { timeout(LIMIT, deliver_to(served, &access, run)).await });
     let time = started.elapsed();
     if ended.is_err() {
         ledger.complain(format!("it was not through after {LIMIT:?}"));
     }
-    let leftovers = leftovers(&runtime, &served);
+    let leftovers = leftovers(&runtime, served);
     drop(runtime);
     let mut contents = ledger.contents();
     contents.complaints.extend(leftovers);
+    let (attempts, arrived) = (witness.attempts(), served.proxy.attempts());
     let seen = Seen {
         told: contents,
-        attempts: witness.attempts(),
-        arrived: served.proxy.attempts(),
+        entered: served.resource.entered(&load, &attempts, &arrived),
+        attempts,
+        arrived,
         journal: served.resource.journal(),
         stored: served.resource.stored(),
         refused_calls: served.resource.refused_calls(),
@@ -137,6 +143,7 @@ fn leftovers(runtime: &Runtime, served: &Served) -> Option<String> {
         while tasks() + served.proxy.open() > 0 {
             sleep(Duration::from_millis(2)).await;
         }
+        served.proxy.settle().await;
     };
     let ended = runtime.block_on(async { timeout(LEFTOVERS, is_over).await });
     let left = |_| format!("{} tasks and {} connections are left", tasks(), served.proxy.open());

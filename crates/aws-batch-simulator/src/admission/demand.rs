@@ -63,10 +63,9 @@ impl Demand {
         }
     }
 
-    /// The item is also in this index, with the same number of units.
+    /// The write takes this many units of this index, too. An item that moves within an index takes units at two places.
     #[must_use]
-    pub fn with_index(mut self, index: usize, place: Place) -> Self {
-        let units = self.units;
+    pub fn with_index(mut self, index: usize, place: Place, units: f64) -> Self {
         self.indexes.push(IndexDemand { index, place, units });
         self
     }

@@ -147,7 +147,7 @@ fn a_write_without_capacity_in_an_index_is_throttled_by_the_table() {
     let mut table = Rig::new(Throughput::provisioned(1_000.0));
     let index = Throughput::provisioned(500.0).partitions(1);
     table.control = table.control.with_index(index, table.start);
-    let demand = |number| Demand::new(spread(number), 1.0).with_index(0, spread(number));
+    let demand = |number| Demand::new(spread(number), 1.0).with_index(0, spread(number), 1.0);
     let call: Vec<Demand> = (0..2_000).map(demand).collect();
     let fates = table.control.admit(table.start + SECOND, &call);
     assert_eq!(fates.iter().filter(|fate| fate.is_ok()).count(), 500);
@@ -179,7 +179,7 @@ fn the_reason_names_the_limit() {
     let mut hot_index = Rig::new(Throughput::default());
     hot_index.control = hot_index.control.with_index(index, hot_index.start);
     assert_eq!(
-        hot_index.reason(0.0, &one(one_key(0)).with_index(0, one_key(0))),
+        hot_index.reason(0.0, &one(one_key(0)).with_index(0, one_key(0), 1.0)),
         "IndexWriteKeyRangeThroughputExceeded"
     );
 }

@@ -49,7 +49,7 @@ impl Alone {
         Ok(Self {
             upstream: Upstream::to(&server.endpoint())?,
             _server: server,
-            tables: Mutex::new(Tables::of(config, &simulator)?),
+            tables: Mutex::new(Tables::of(config, &simulator)),
             queues: Mutex::new(Queues::of(config, &simulator)),
             streams: Mutex::new(Streams::of(config, &simulator)),
             simulator,

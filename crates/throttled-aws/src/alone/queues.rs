@@ -1,34 +1,64 @@
-//! `CreateQueue`, `DeleteQueue`, `ListQueues`, `PurgeQueue`, and calls with one message.
+//! `CreateQueue`, `SetQueueAttributes`, `DeleteQueue`, `ListQueues`, `PurgeQueue`, tags, and calls with one message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aws_batch_simulator::{QueueOptions, Simulator};
-use serde_json::{Value, json};
+use aws_batch_simulator::{Queue, QueueOptions, Simulator};
+use serde_json::{Map, Value, json};
 
 use super::step::Step;
 use crate::config::Config;
 use crate::refusal::Refusal;
 use crate::registry::last_part;
 
-/// The queues, with the attributes that they were created with.
-pub(super) struct Queues(BTreeMap<String, (Value, QueueOptions)>);
+/// The queues by name.
+pub(super) struct Queues(BTreeMap<String, Known>);
+
+/// A queue with the attributes and tags that were set.
+struct Known {
+    queue: Queue,
+    attributes: Map<String, Value>,
+    tags: Map<String, Value>,
+}
+
+impl Known {
+    fn new(name: &str, attributes: Map<String, Value>, simulator: &Simulator) -> Self {
+        Self {
+            queue: simulator.queue(name, options(&attributes)),
+            attributes,
+            tags: Map::new(),
+        }
+    }
+
+    /// Another queue with the same name, which is empty.
+    fn replace(&mut self, name: &str, simulator: &Simulator) {
+        self.queue = simulator.queue(name, options(&self.attributes));
+    }
+
+    /// The simulator has attributes from the start.
+    fn set(&mut self, name: &str, attributes: Map<String, Value>, simulator: &Simulator) -> Result<(), Refusal> {
+        let messages = self.queue.len();
+        if messages > 0 {
+            let message = format!(
+                "throttled-aws --alone changes the attributes of empty queues, and {name} has {messages} message(s): purge it, or \
+                 name the attributes in CreateQueue"
+            );
+            return Err(Refusal::new("UnsupportedOperation", message));
+        }
+        self.attributes.extend(attributes);
+        self.replace(name, simulator);
+        Ok(())
+    }
+}
 
 impl Queues {
     /// The queues of the file.
     pub(super) fn of(config: &Config, simulator: &Simulator) -> Self {
         let mut queues = Self(BTreeMap::new());
         for name in config.queues.keys().filter(|name| *name != "*") {
-            queues.create(name, Value::Null, simulator);
+            queues.0.insert(name.clone(), Known::new(name, Map::new(), simulator));
         }
         queues
-    }
-
-    fn create(&mut self, name: &str, attributes: Value, simulator: &Simulator) -> String {
-        let options = options(&attributes);
-        let queue = simulator.queue(name, options.clone());
-        self.0.insert(name.to_owned(), (attributes, options));
-        queue.url()
     }
 
     pub(super) fn step(&mut self, operation: &str, request: Value, simulator: &Simulator) -> Result<Step, Refusal> {
@@ -45,21 +75,32 @@ impl Queues {
                 if self.0.contains_key(name) {
                     return Ok(url_of(name));
                 }
-                let url = self.create(name, request["Attributes"].clone(), simulator);
+                let mut queue = Known::new(name, members(&request["Attributes"]), simulator);
+                queue.tags = members(&request["tags"]);
+                let url = queue.queue.url();
+                self.0.insert(name.to_owned(), queue);
                 Ok(Step::Answer(json!({ "QueueUrl": url })))
             }
-            "DeleteQueue" if self.0.remove(&name).is_some() => {
-                simulator.remove_queue(&name);
-                Ok(Step::Answer(json!({})))
-            }
-            "PurgeQueue" => match self.0.get(&name) {
-                Some((_, options)) => {
-                    simulator.queue(&name, options.clone());
-                    Ok(Step::Answer(json!({})))
+            "DeleteQueue" | "ListQueueTags" | "PurgeQueue" | "SetQueueAttributes" | "TagQueue" | "UntagQueue" => {
+                let queue = self.0.get_mut(&name).ok_or_else(does_not_exist)?;
+                let mut answer = json!({});
+                match operation {
+                    "DeleteQueue" => {
+                        simulator.remove_queue(&name);
+                        self.0.remove(&name);
+                    }
+                    "ListQueueTags" => answer["Tags"] = json!(queue.tags),
+                    "PurgeQueue" => queue.replace(&name, simulator),
+                    "SetQueueAttributes" => queue.set(&name, members(&request["Attributes"]), simulator)?,
+                    "TagQueue" => queue.tags.extend(members(&request["Tags"])),
+                    _ => {
+                        let keys = request["TagKeys"].as_array().into_iter().flatten();
+                        keys.filter_map(Value::as_str)
+                            .for_each(|key| _ = queue.tags.remove(key));
+                    }
                 }
-                None => Err(does_not_exist()),
-            },
-            "DeleteQueue" => Err(does_not_exist()),
+                Ok(Step::Answer(answer))
+            }
             "ListQueues" => {
                 let prefix = request["QueueNamePrefix"].as_str().unwrap_or_default();
                 let names = self.0.keys().filter(|name| name.starts_with(prefix));
@@ -71,15 +112,15 @@ impl Queues {
                 }))
             }
             "GetQueueAttributes" => {
-                let attributes = self
-                    .0
-                    .get(&name)
-                    .map_or(Value::Null, |(attributes, _)| attributes.clone());
+                let known = self.0.get(&name);
+                let attributes = known.map_or_else(Map::new, |known| known.attributes.clone());
                 let change = move |mut answer: Value| {
                     // What the simulator does not show.
                     for member in ["FifoThroughputLimit", "DeduplicationScope"] {
-                        if !attributes[member].is_null() && answer["Attributes"].is_object() {
-                            answer["Attributes"][member] = attributes[member].clone();
+                        if let Some(value) = attributes.get(member)
+                            && answer["Attributes"].is_object()
+                        {
+                            answer["Attributes"][member] = value.clone();
                         }
                     }
                     Ok(answer)
@@ -94,8 +135,13 @@ impl Queues {
     }
 }
 
-fn options(attributes: &Value) -> QueueOptions {
-    let number = |name: &str| attributes[name].as_str().and_then(|text| text.parse::<u64>().ok());
+fn members(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn options(attributes: &Map<String, Value>) -> QueueOptions {
+    let text = |name: &str| attributes.get(name).and_then(Value::as_str);
+    let number = |name: &str| text(name).and_then(|text| text.parse::<u64>().ok());
     let mut options = QueueOptions::default();
     if let Some(seconds) = number("VisibilityTimeout") {
         options = options.visibility_timeout(Duration::from_secs(seconds));
@@ -106,12 +152,10 @@ fn options(attributes: &Value) -> QueueOptions {
     if let Some(bytes) = number("MaximumMessageSize").and_then(|bytes| usize::try_from(bytes).ok()) {
         options = options.maximum_message_size(bytes);
     }
-    if attributes["ContentBasedDeduplication"] == "true" {
+    if text("ContentBasedDeduplication") == Some("true") {
         options = options.content_based_deduplication();
     }
-    let policy: Option<Value> = attributes["RedrivePolicy"]
-        .as_str()
-        .and_then(|text| serde_json::from_str(text).ok());
+    let policy: Option<Value> = text("RedrivePolicy").and_then(|text| serde_json::from_str(text).ok());
     if let Some(policy) = policy
         && let Some(arn) = policy["deadLetterTargetArn"].as_str()
     {

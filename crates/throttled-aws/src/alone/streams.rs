@@ -1,24 +1,25 @@
-//! `CreateStream`, `ListStreams` and `PutRecord`.
+//! `CreateStream`, `ListStreams`, `UpdateShardCount` and `PutRecord`.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use aws_batch_simulator::{Capacity, Simulator, StreamOptions};
+use aws_batch_simulator::{Capacity, Simulator, Stream, StreamOptions};
 use serde_json::{Value, json};
 
 use super::step::Step;
 use crate::config::Config;
 use crate::refusal::Refusal;
+use crate::registry::last_part;
 
 /// The shards of a new on-demand stream, from "Choose the right mode to stream in".
 const ON_DEMAND: usize = 4;
 
-/// The names of the streams.
-pub(super) struct Streams(BTreeSet<String>);
+/// The streams by name, with their numbers of open shards.
+pub(super) struct Streams(BTreeMap<String, (Stream, usize)>);
 
 impl Streams {
     /// The streams of the file.
     pub(super) fn of(config: &Config, simulator: &Simulator) -> Self {
-        let mut streams = Self(BTreeSet::new());
+        let mut streams = Self(BTreeMap::new());
         for (name, limits) in config.streams.iter().filter(|(name, _)| *name != "*") {
             streams.create(name, limits.shards.unwrap_or(1), simulator);
         }
@@ -27,13 +28,13 @@ impl Streams {
 
     fn create(&mut self, name: &str, shards: usize, simulator: &Simulator) {
         let unlimited = Capacity::unlimited();
-        simulator.stream(
+        let stream = simulator.stream(
             name,
             StreamOptions::shards(shards)
                 .capacity(unlimited)
                 .byte_capacity(unlimited),
         );
-        self.0.insert(name.to_owned());
+        self.0.insert(name.to_owned(), (stream, shards));
     }
 
     pub(super) fn step(&mut self, operation: &str, mut request: Value, simulator: &Simulator) -> Result<Step, Refusal> {
@@ -46,7 +47,7 @@ impl Streams {
                         "StreamName has 1 to 128 characters",
                     ));
                 }
-                if self.0.contains(name) {
+                if self.0.contains_key(name) {
                     return Err(Refusal::new(
                         "ResourceInUseException",
                         format!("Stream {name} already exists."),
@@ -58,7 +59,11 @@ impl Streams {
                 self.create(name, shards.unwrap_or(ON_DEMAND), simulator);
                 Ok(Step::Answer(json!({})))
             }
-            "ListStreams" => Ok(Step::Answer(json!({"StreamNames": self.0, "HasMoreStreams": false}))),
+            "ListStreams" => {
+                let names: Vec<&String> = self.0.keys().collect();
+                Ok(Step::Answer(json!({"StreamNames": names, "HasMoreStreams": false})))
+            }
+            "UpdateShardCount" => self.reshard(&request),
             "PutRecord" => {
                 let mut call = json!({});
                 let mut record = json!({});
@@ -82,5 +87,32 @@ impl Streams {
             }
             _ => Ok(Step::Pass),
         }
+    }
+
+    /// Within the limits that the reference of `UpdateShardCount` names.
+    fn reshard(&mut self, request: &Value) -> Result<Step, Refusal> {
+        let name = request["StreamName"].as_str().or(request["StreamARN"].as_str());
+        let name = last_part(name.unwrap_or_default());
+        let Some((stream, shards)) = self.0.get_mut(name) else {
+            let message = format!("Stream {name} under account 000000000000 not found.");
+            return Err(Refusal::new("ResourceNotFoundException", message));
+        };
+        let wanted = request["TargetShardCount"]
+            .as_u64()
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or_default();
+        let current = *shards;
+        if wanted < current.div_ceil(2).max(1) || wanted > 2 * current {
+            let message =
+                format!("UpdateShardCount goes from half to double the {current} open shards, not to {wanted}.");
+            return Err(Refusal::new("LimitExceededException", message));
+        }
+        stream.reshard(wanted);
+        *shards = wanted;
+        Ok(Step::Answer(json!({
+            "StreamName": name,
+            "CurrentShardCount": current,
+            "TargetShardCount": wanted,
+        })))
     }
 }

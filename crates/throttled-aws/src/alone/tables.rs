@@ -6,7 +6,7 @@ use aws_batch_simulator::{IndexOptions, KeyType, Simulator, TableOptions};
 use serde_json::{Value, json};
 
 use super::step::Step;
-use crate::config::{Config, KeyAttribute};
+use crate::config::{AttributeType, Config, KeyAttribute};
 use crate::refusal::Refusal;
 use crate::registry::last_part;
 
@@ -27,17 +27,18 @@ struct Billing {
 
 impl Tables {
     /// The tables of the file that have a key.
-    pub(super) fn of(config: &Config, simulator: &Simulator) -> Result<Self, String> {
+    pub(super) fn of(config: &Config, simulator: &Simulator) -> Self {
         let mut tables = BTreeMap::new();
         for (name, limits) in config.tables.iter().filter(|(name, _)| *name != "*") {
             let Some(key) = &limits.key else { continue };
-            let kind = |key: &KeyAttribute| {
-                kind(&key.kind)
-                    .ok_or_else(|| format!("tables.{name}: the type of a key is S, N or B, not {:?}", key.kind))
+            let kind = |key: &KeyAttribute| match key.kind {
+                AttributeType::S => KeyType::S,
+                AttributeType::N => KeyType::N,
+                AttributeType::B => KeyType::B,
             };
-            let mut options = TableOptions::key(&key.name, kind(key)?);
+            let mut options = TableOptions::key(&key.name, kind(key));
             if let Some(key) = &limits.sort_key {
-                options = options.sort_key(&key.name, kind(key)?);
+                options = options.sort_key(&key.name, kind(key));
             }
             simulator.table(name, options);
             let units = limits
@@ -49,7 +50,7 @@ impl Tables {
             };
             tables.insert(name.clone(), billing);
         }
-        Ok(Self(tables))
+        Self(tables)
     }
 
     pub(super) fn step(&mut self, operation: &str, request: &Value, simulator: &Simulator) -> Result<Step, Refusal> {
@@ -58,6 +59,12 @@ impl Tables {
             "CreateTable" => self.create(&name, request, simulator),
             "UpdateTable" => {
                 let billing = self.0.get_mut(&name).ok_or_else(not_found)?;
+                let mut updates = request["GlobalSecondaryIndexUpdates"].as_array().into_iter().flatten();
+                if updates.any(|update| update.get("Update").is_none()) {
+                    return Err(invalid(
+                        "throttled-aws --alone neither adds nor removes indexes of a table: name them in CreateTable",
+                    ));
+                }
                 billing.update(request);
                 Ok(self.described(&name, "TableDescription"))
             }

@@ -83,7 +83,7 @@ impl TableCall {
                 let decision = &mut decisions[before + number];
                 if decision.is_accepted() && key(entry).is_some_and(|key| keys.contains(&key)) {
                     *decision = Decision::Refused;
-                    table.give_back(self.operation.is_read(), &self.demands[before + number].given_back);
+                    table.give_back(self.operation.is_read(), &self.taken[before + number]);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Units: of what is written and read, and in answers.
 
+use std::collections::BTreeMap;
+
 use aws_batch_simulator::item_size;
 use serde_json::{Value, json};
 
@@ -29,19 +31,22 @@ pub(super) fn said(answer: &Value, name: &str) -> Option<f64> {
 }
 
 /// What an answer says that the global indexes of a table have consumed. `None` if it is not divided by indexes.
-pub(super) fn said_of_indexes(answer: &Value, name: &str) -> Option<f64> {
+pub(super) fn said_of_globals(answer: &Value, name: &str) -> Option<f64> {
     let said = of_table(answer, name)?;
     said["Table"].as_object()?;
     let indexes = said["GlobalSecondaryIndexes"].as_object().into_iter().flatten();
     Some(indexes.filter_map(|(_, index)| index["CapacityUnits"].as_f64()).sum())
 }
 
-/// The units that a call has taken of a table.
+/// The units that a call has taken of a table and of its indexes by name.
+#[derive(Default)]
 pub(super) struct Used<'a> {
     /// As in the request.
     pub(super) name: &'a str,
+    /// Without the local indexes.
     pub(super) of_table: f64,
-    pub(super) of_indexes: f64,
+    pub(super) of_globals: BTreeMap<&'a str, f64>,
+    pub(super) of_locals: BTreeMap<&'a str, f64>,
 }
 
 fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
@@ -67,13 +72,22 @@ pub(super) fn show<'a>(answer: &mut Value, mode: Option<&str>, is_list: bool, us
             let mut shown = of_table(answer, used.name)
                 .cloned()
                 .unwrap_or_else(|| json!({"TableName": used.name}));
-            if mode != "INDEXES" {
-                let members = shown.as_object_mut().into_iter();
-                members.for_each(|members| members.retain(|member, _| !PARTS.contains(&member.as_str())));
-            } else if shown["Table"].is_null() {
+            let members = shown.as_object_mut().into_iter();
+            members.for_each(|members| members.retain(|member, _| !PARTS.contains(&member.as_str())));
+            let indexes = [
+                ("GlobalSecondaryIndexes", &used.of_globals),
+                ("LocalSecondaryIndexes", &used.of_locals),
+            ];
+            if mode == "INDEXES" {
                 shown["Table"] = json!({"CapacityUnits": used.of_table});
+                for (kind, indexes) in indexes {
+                    for (name, units) in indexes {
+                        shown[kind][name] = json!({ "CapacityUnits": units });
+                    }
+                }
             }
-            shown["CapacityUnits"] = json!(used.of_table + used.of_indexes);
+            let of_indexes = indexes.iter().flat_map(|(_, indexes)| indexes.values()).sum::<f64>();
+            shown["CapacityUnits"] = json!(used.of_table + of_indexes);
             shown
         })
         .collect();
@@ -94,7 +108,7 @@ mod tests {
         Used {
             name,
             of_table,
-            of_indexes: 0.0,
+            ..Used::default()
         }
     }
 

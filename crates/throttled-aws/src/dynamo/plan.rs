@@ -2,22 +2,20 @@
 
 use std::sync::Arc;
 
-use aws_batch_simulator::{Demand, Place, item_size};
 use serde_json::{Value, json};
 
-use super::consumed::{Used, read_units, said, said_of_indexes, show, write_units};
+use super::consumed::{Used, said, said_of_globals, show};
 use super::operation::Operation;
 use super::refusals::{canceled, throttled};
 use super::table::Table;
+use super::taken::Taken;
+use super::write::{TableName, Write, content, replaced, writes};
 use crate::plan::{BY_FAULT, Cause, Decision, Entry, Plan};
 use crate::refusal::Refusal;
 use crate::registry::last_part;
 
-/// The actions of a transaction.
-const ACTIONS: [&str; 4] = ["Put", "Update", "Delete", "ConditionCheck"];
-
-/// The names of the tables of a call as they are in it, each once; `None` if it takes no capacity.
-pub(crate) fn tables_of(operation: &str, body: &Value) -> Option<Vec<String>> {
+/// The names of the tables of a call, each once; `None` if it takes no capacity.
+pub(crate) fn tables_of(operation: &str, body: &Value) -> Option<Vec<TableName>> {
     let mut names: Vec<String> = match Operation::named(operation)? {
         operation if operation.is_batch() => body["RequestItems"].as_object()?.keys().cloned().collect(),
         Operation::TransactWriteItems => {
@@ -29,159 +27,65 @@ pub(crate) fn tables_of(operation: &str, body: &Value) -> Option<Vec<String>> {
     };
     names.sort_unstable();
     names.dedup();
+    let last_parts = names
+        .into_iter()
+        .map(|name| (name.clone(), last_part(&name).to_owned()));
+    let names: Vec<TableName> = last_parts.collect();
     (!names.is_empty()).then_some(names)
-}
-
-/// The name and the content of an action of a transaction.
-fn content(action: &Value) -> Option<(&'static str, &Value)> {
-    ACTIONS.into_iter().find_map(|name| Some((name, action.get(name)?)))
 }
 
 /// A call with its tables.
 pub(crate) struct TableCall {
     pub(super) operation: Operation,
     pub(super) body: Value,
-    /// As in the request, and without the path of an ARN.
-    pub(super) names: Vec<(String, String)>,
+    pub(super) names: Vec<TableName>,
     pub(super) tables: Vec<Arc<Table>>,
     pub(super) entries: Vec<Entry>,
-    pub(super) demands: Vec<Demanded>,
-}
-
-/// What an entry takes.
-pub(super) struct Demanded {
-    demand: Demand,
-    /// The same with negative units.
-    pub(super) given_back: Demand,
-    /// In the table.
-    place: Place,
-    /// The units of all indexes together, which the demand has as well.
-    of_indexes: f64,
+    pub(super) taken: Vec<Taken>,
+    /// The items that it replaces in tables with indexes, as they were read.
+    pub(super) replaced: Value,
 }
 
 impl TableCall {
-    /// `None` if the call has another form, which the emulator will refuse. `tables` are those of `names`.
-    pub(crate) fn new(operation: &str, body: Value, names: Vec<String>, tables: Vec<Arc<Table>>) -> Option<Self> {
-        let names = names
-            .into_iter()
-            .map(|name| (name.clone(), last_part(&name).to_owned()))
-            .collect();
+    /// `None` if the call has another form, which the emulator will refuse. `tables` are those of `names`; `replaced` is what was
+    /// read by [`replaced_by`](super::replaced_by).
+    pub(crate) fn new(
+        operation: &str,
+        body: Value,
+        names: Vec<TableName>,
+        tables: Vec<Arc<Table>>,
+        replaced: Value,
+    ) -> Option<Self> {
         let mut call = Self {
             operation: Operation::named(operation)?,
             body: Value::Null,
             names,
             tables,
             entries: Vec::new(),
-            demands: Vec::new(),
+            taken: Vec::new(),
+            replaced,
         };
-        call.read(&body)?;
+        for write in writes(call.operation, &body, &call.names)? {
+            call.add_write(&write);
+        }
+        call.add_reads(&body)?;
         call.body = body;
         (!call.entries.is_empty()).then_some(call)
     }
 
-    fn read(&mut self, body: &Value) -> Option<()> {
-        match self.operation {
-            Operation::BatchWriteItem => {
-                for place in 0..self.names.len() {
-                    for write in body["RequestItems"][&self.names[place].0].as_array()? {
-                        match (write.get("PutRequest"), write.get("DeleteRequest")) {
-                            (Some(put), None) => self.write(place, "put", &put["Item"], write_units(&put["Item"])),
-                            (None, Some(delete)) => self.write(place, "delete", &delete["Key"], 1.0),
-                            _ => return None,
-                        }
-                    }
-                }
-            }
-            Operation::BatchGetItem => {
-                for place in 0..self.names.len() {
-                    let of_table = &body["RequestItems"][&self.names[place].0];
-                    for key in of_table["Keys"].as_array()? {
-                        self.read_of(place, key, is_consistent(of_table));
-                    }
-                }
-            }
-            Operation::TransactWriteItems => {
-                for action in body["TransactItems"].as_array()? {
-                    let (name, content) = content(action)?;
-                    let place = self.names.iter().position(|(name, _)| content["TableName"] == **name)?;
-                    // Two units for each, from "Transactions: how it works".
-                    match name {
-                        "Put" => self.write(place, "put", &content["Item"], 2.0 * write_units(&content["Item"])),
-                        "Update" => self.write(place, "update", &content["Key"], 2.0),
-                        "Delete" => self.write(place, "delete", &content["Key"], 2.0),
-                        _ => self.write(place, "check", &content["Key"], 2.0),
-                    }
-                }
-            }
-            Operation::PutItem => self.write(0, "put", &body["Item"], write_units(&body["Item"])),
-            Operation::UpdateItem => self.write(0, "update", &body["Key"], 1.0),
-            Operation::DeleteItem => self.write(0, "delete", &body["Key"], 1.0),
-            Operation::GetItem => self.read_of(0, &body["Key"], is_consistent(body)),
-            // The partition is not known from the request; what was read is charged afterwards.
-            Operation::Query | Operation::Scan => self.read_of(0, &Value::Null, false),
-        }
-        Some(())
-    }
-
-    fn write(&mut self, destination: usize, action: &'static str, item: &Value, units: f64) {
-        let table = &self.tables[destination];
-        self.demands.push(Demanded {
-            demand: table.demand(item, units),
-            given_back: table.demand(item, -units),
-            place: table.place(item),
-            of_indexes: table.units_of_indexes(item, units),
-        });
-        let key = table.keys.key_of(item).unwrap_or_else(|| "?".to_owned());
+    fn add_write(&mut self, write: &Write<'_>) {
+        let table = &self.tables[write.destination];
+        let item = write.change.item();
+        let old = replaced(&self.replaced, &self.names[write.destination].1, &table.keys, item);
+        let taken = table.taken(write.change, old).times(write.factor);
         self.entries.push(Entry {
-            destination,
-            action,
-            key,
-            units,
+            destination: write.destination,
+            action: write.change.action(),
+            key: table.keys.key_of(item).unwrap_or_else(|| "?".to_owned()),
+            units: taken.of_pool(),
         });
+        self.taken.push(taken);
     }
-
-    fn read_of(&mut self, destination: usize, key: &Value, is_consistent: bool) {
-        let units = read_units(0, is_consistent);
-        let table = &self.tables[destination];
-        self.demands.push(Demanded {
-            demand: table.read_demand(key, units),
-            given_back: table.read_demand(key, -units),
-            place: table.place(key),
-            of_indexes: 0.0,
-        });
-        self.entries.push(Entry {
-            destination,
-            action: "read",
-            key: String::new(),
-            units,
-        });
-    }
-
-    /// The units of what a table has returned.
-    fn units_returned(&self, place: usize, answer: &Value) -> f64 {
-        let size = |item: &Value| item_size(item).unwrap_or_default();
-        let items = |list: &Value| list.as_array().into_iter().flatten().map(size).collect::<Vec<usize>>();
-        match self.operation {
-            Operation::BatchGetItem => {
-                let name = &self.names[place].0;
-                let is_consistent = is_consistent(&self.body["RequestItems"][name]);
-                // Each item for itself.
-                items(&answer["Responses"][name])
-                    .into_iter()
-                    .map(|bytes| read_units(bytes, is_consistent))
-                    .sum()
-            }
-            Operation::GetItem => read_units(size(&answer["Item"]), is_consistent(&self.body)),
-            Operation::Query | Operation::Scan => {
-                read_units(items(&answer["Items"]).into_iter().sum(), is_consistent(&self.body))
-            }
-            _ => 0.0,
-        }
-    }
-}
-
-fn is_consistent(request: &Value) -> bool {
-    request["ConsistentRead"] == true
 }
 
 impl Plan for TableCall {
@@ -202,8 +106,8 @@ impl Plan for TableCall {
             let of_it =
                 |place: &usize| self.entries[*place].destination == destination && decisions[*place].is_accepted();
             let places: Vec<usize> = (0..self.entries.len()).filter(of_it).collect();
-            let demands: Vec<Demand> = places.iter().map(|place| self.demands[*place].demand.clone()).collect();
-            let throttled = table.admit(self.operation.is_read(), &demands);
+            let taken = places.iter().map(|place| &self.taken[*place]);
+            let throttled = table.admit(self.operation.is_read(), taken);
             for (place, throttling) in places.into_iter().zip(throttled) {
                 if let Some(throttling) = throttling {
                     decisions[place] = Decision::Throttled(throttling);
@@ -261,6 +165,9 @@ impl Plan for TableCall {
         if matches!(consumption_mode(&body), None | Some("TOTAL")) {
             body["ReturnConsumedCapacity"] = json!("INDEXES");
         }
+        if self.asks_for_the_new_item() {
+            body["ReturnValues"] = json!("ALL_NEW");
+        }
         body
     }
 
@@ -269,32 +176,40 @@ impl Plan for TableCall {
         if self.operation.is_batch() {
             self.mark_unprocessed(answer, decisions);
         }
+        self.correct_the_update(answer);
         let mut all = Vec::new();
         for (destination, (name, _)) in self.names.iter().enumerate() {
             let of_it =
                 |place: &usize| self.entries[*place].destination == destination && decisions[*place].is_accepted();
             let places: Vec<usize> = (0..self.entries.len()).filter(of_it).collect();
             let Some(first) = places.first() else { continue };
-            let charged: f64 = places.iter().map(|place| self.entries[*place].units).sum();
-            // What writes take of indexes was charged to the indexes; reads have one pool.
-            let of_indexes = if is_read {
-                0.0
-            } else {
-                let charged = places.iter().map(|place| self.demands[*place].of_indexes).sum();
-                said_of_indexes(answer, name).unwrap_or(charged)
-            };
-            let said = said(answer, name).unwrap_or_default() - of_indexes;
-            // Of an eventually consistent query only half a unit was charged before.
-            let used = said.max(charged).max(self.units_returned(destination, answer));
-            let place = self.demands[*first].place;
-            self.tables[destination].charge(is_read, place, used - charged);
-            let first = *first;
-            self.entries[first].units += used - charged;
-            all.push(Used {
+            let table = &self.tables[destination];
+            let mut used = Used {
                 name,
-                of_table: used,
-                of_indexes,
-            });
+                ..Used::default()
+            };
+            for taken in places.iter().map(|place| &self.taken[*place]) {
+                used.of_table += taken.of_table;
+                for (index, _, units) in &taken.of_globals {
+                    *used.of_globals.entry(&table.globals[*index].name).or_default() += units;
+                }
+                for (index, units) in &taken.of_locals {
+                    *used.of_locals.entry(&table.locals[*index].name).or_default() += units;
+                }
+            }
+            let of_globals: f64 = used.of_globals.values().sum();
+            let charged = used.of_table + used.of_locals.values().sum::<f64>();
+            // What the emulator says about global indexes is not compared: many count each index of the new item. Reads have one pool.
+            let said_of_globals = said_of_globals(answer, name).filter(|_| !is_read);
+            let said = said(answer, name).unwrap_or_default() - said_of_globals.unwrap_or(of_globals);
+            // Of an eventually consistent query only half a unit was charged before.
+            let more = said.max(self.units_returned(destination, answer)) - charged;
+            if more > 0.0 {
+                used.of_table += more;
+                table.charge(is_read, &Taken::new(self.taken[*first].place, more));
+                self.entries[*first].units += more;
+            }
+            all.push(used);
         }
         let mode = consumption_mode(&self.body).map(str::to_owned);
         let is_list = self.operation.is_batch() || self.operation == Operation::TransactWriteItems;
@@ -309,9 +224,9 @@ impl Plan for TableCall {
     }
 
     fn give_back(&mut self, decisions: &[Decision]) {
-        for (entry, (demanded, decision)) in self.entries.iter().zip(self.demands.iter().zip(decisions)) {
+        for (entry, (taken, decision)) in self.entries.iter().zip(self.taken.iter().zip(decisions)) {
             if decision.is_accepted() {
-                self.tables[entry.destination].give_back(self.operation.is_read(), &demanded.given_back);
+                self.tables[entry.destination].give_back(self.operation.is_read(), taken);
             }
         }
     }
@@ -326,6 +241,7 @@ mod tests {
     use proptest::prelude::*;
     use tokio::time::Instant;
 
+    use super::super::consumed::write_units;
     use super::*;
     use crate::config::TableLimits;
 
@@ -379,8 +295,9 @@ mod tests {
         tokio::time::advance(std::time::Duration::from_secs(10)).await;
         for number in 0..30 {
             let body = json!({"TableName": "table-0", "Item": {"id": {"N": number.to_string()}}});
-            let names = vec!["table-0".to_owned()];
-            let mut call = TableCall::new("PutItem", body, names, vec![Arc::clone(&table)]).unwrap();
+            let names = tables_of("PutItem", &body).unwrap();
+            let tables = vec![Arc::clone(&table)];
+            let mut call = TableCall::new("PutItem", body, names, tables, Value::Null).unwrap();
             let mut decisions = [Decision::Accepted];
             call.admit(&mut decisions);
             assert!(decisions[0].is_accepted(), "{number}: {decisions:?}");
@@ -406,7 +323,7 @@ mod tests {
             let body = json!({"RequestItems": items, "ReturnConsumedCapacity": "TOTAL"});
             let names = tables_of("BatchWriteItem", &body).unwrap();
             let tables = names.iter().map(|_| table(f64::from(capacity) / 300.0)).collect();
-            let mut call = TableCall::new("BatchWriteItem", body, names, tables).unwrap();
+            let mut call = TableCall::new("BatchWriteItem", body, names, tables, Value::Null).unwrap();
             let mut decisions = vec![Decision::Accepted; call.entries().len()];
             call.admit(&mut decisions);
             prop_assume!(call.refusal(&decisions).is_none());

@@ -17,7 +17,7 @@ pub(super) fn throttled<'a>(throttled: impl Iterator<Item = (&'a Table, Throttli
         } else {
             throttling.reason.to_owned()
         };
-        let index = throttling.index.and_then(|index| table.indexes.get(index));
+        let index = throttling.index.and_then(|index| table.globals.get(index));
         let resource = match index {
             Some(index) => format!("{}/index/{}", table.arn, index.name),
             None => table.arn.clone(),

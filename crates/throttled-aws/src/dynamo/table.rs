@@ -1,12 +1,16 @@
 //! A table: its keys, its indexes and its capacity.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 
-use aws_batch_simulator::{AdmissionControl, Demand, OnDemand, Place, Throughput};
+use aws_batch_simulator::{AdmissionControl, OnDemand, Place, Throughput};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::change::{Change, changed_by};
+use super::consumed::write_units;
+use super::index::Index;
+use super::keys::Keys;
+use super::taken::Taken;
 use crate::config::TableLimits;
 use crate::plan::{Cause, Throttling};
 use crate::registry::lock;
@@ -24,7 +28,8 @@ const MOST_PARTITIONS: f64 = 10_000.0;
 pub(crate) struct Table {
     pub(super) arn: String,
     pub(super) keys: Keys,
-    pub(super) indexes: Vec<Index>,
+    pub(super) globals: Vec<Index>,
+    pub(super) locals: Vec<Index>,
     pub(super) is_on_demand: bool,
     capacity: Mutex<Capacity>,
 }
@@ -32,59 +37,6 @@ pub(crate) struct Table {
 struct Capacity {
     writes: AdmissionControl,
     reads: AdmissionControl,
-}
-
-pub(super) struct Index {
-    pub(super) name: String,
-    keys: Keys,
-}
-
-/// The names of the attributes of a primary key.
-pub(super) struct Keys {
-    partition: String,
-    sort: Option<String>,
-}
-
-impl Keys {
-    fn of(schema: &Value) -> Option<Self> {
-        let schema = schema.as_array()?;
-        let with = |role: &str| {
-            let attribute = schema.iter().find(|attribute| attribute["KeyType"] == role)?;
-            attribute["AttributeName"].as_str().map(str::to_owned)
-        };
-        Some(Self {
-            partition: with("HASH")?,
-            sort: with("RANGE"),
-        })
-    }
-
-    /// The key attributes of an item, as in the journal; `None` if it lacks one.
-    pub(super) fn key_of(&self, item: &Value) -> Option<String> {
-        let value = |name: &String| Some((name.clone(), item.get(name)?.clone()));
-        let partition = value(&self.partition)?;
-        let sort = match &self.sort {
-            Some(name) => Some(value(name)?),
-            None => None,
-        };
-        let key: serde_json::Map<String, Value> = std::iter::once(partition).chain(sort).collect();
-        Some(Value::Object(key).to_string())
-    }
-
-    /// Its position among the partitions; `None` if it lacks a key.
-    pub(super) fn place(&self, item: &Value) -> Option<Place> {
-        let sort = match &self.sort {
-            Some(name) => hash(item.get(name)?),
-            None => 0,
-        };
-        Some(Place::new(hash(item.get(&self.partition)?), sort))
-    }
-}
-
-/// The same in each run.
-fn hash(value: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Table {
@@ -97,7 +49,7 @@ impl Table {
         reads.units = reads.units.or(writes.units.map(|units| units * READS));
         let partitions = limits.partitions.or(writes.partitions_with(&reads));
         let mut control = AdmissionControl::new(writes.throughput(limits, partitions, 1.0), now, seed);
-        let mut indexes = Vec::new();
+        let mut globals = Vec::new();
         for index in described["GlobalSecondaryIndexes"].as_array().into_iter().flatten() {
             let provision = Provision::of(index, "Write", None);
             let throughput = provision.throughput(&TableLimits::default(), provision.partitions_with(&reads), 1.0);
@@ -108,15 +60,15 @@ impl Table {
                 throughput
             };
             control = control.with_index(throughput, now);
-            indexes.push(Index {
-                name: index["IndexName"].as_str()?.to_owned(),
-                keys: Keys::of(&index["KeySchema"])?,
-            });
+            globals.push(Index::described(index, &keys)?);
         }
+        let locals = described["LocalSecondaryIndexes"].as_array().into_iter().flatten();
+        let locals = locals.map(|index| Index::described(index, &keys));
         Some(Self {
             arn: described["TableArn"].as_str().unwrap_or_default().to_owned(),
+            locals: locals.collect::<Option<Vec<Index>>>()?,
             keys,
-            indexes,
+            globals,
             is_on_demand: writes.units.is_none(),
             capacity: Mutex::new(Capacity {
                 writes: control,
@@ -125,30 +77,46 @@ impl Table {
         })
     }
 
-    /// What a write of an item takes: of the table, and of the indexes that the item is in.
-    pub(super) fn demand(&self, item: &Value, units: f64) -> Demand {
-        let demand = Demand::new(self.place(item), units);
-        let places = self.indexes.iter().map(|index| index.keys.place(item)).enumerate();
-        places.fold(demand, |demand, (index, place)| match place {
-            Some(place) => demand.with_index(index, place),
-            None => demand,
-        })
-    }
-
-    /// What a write of an item takes of all indexes together.
-    pub(super) fn units_of_indexes(&self, item: &Value, units: f64) -> f64 {
-        let in_it = |index: &&Index| index.keys.place(item).is_some();
-        self.indexes.iter().filter(in_it).map(|_| units).sum()
-    }
-
-    pub(super) fn admit(&self, is_read: bool, demands: &[Demand]) -> Vec<Option<Throttling>> {
-        let mut capacity = lock(&self.capacity);
-        let control = if is_read {
-            &mut capacity.reads
-        } else {
-            &mut capacity.writes
+    /// What a write takes that replaces this item, if there is one and it is known.
+    pub(super) fn taken(&self, change: Change<'_>, old: Option<&Value>) -> Taken {
+        let old_units = old.map_or(1.0, write_units);
+        let mut taken = Taken::new(self.place(change.item()), old_units);
+        let new = match change {
+            Change::Put(item) => {
+                taken.of_table = old_units.max(write_units(item));
+                Some(item)
+            }
+            Change::Delete(_) => None,
+            Change::Check(_) => return taken,
+            Change::Update(_, update) => {
+                let changed = changed_by(update);
+                let globals = self.globals.iter().enumerate();
+                let globals = globals.filter_map(|(number, index)| Some((number, index.may_take(old, &changed)?)));
+                taken.of_globals = globals.map(|(number, (place, units))| (number, place, units)).collect();
+                let locals = self.locals.iter().enumerate();
+                let locals = locals.filter_map(|(number, index)| Some((number, index.may_take(old, &changed)?.1)));
+                taken.of_locals = locals.collect();
+                return taken;
+            }
         };
-        let results = control.admit(Instant::now(), demands);
+        for (number, index) in self.globals.iter().enumerate() {
+            let parts = index.taken(old, new).into_iter();
+            taken
+                .of_globals
+                .extend(parts.map(|(place, units)| (number, place, units)));
+        }
+        for (number, index) in self.locals.iter().enumerate() {
+            let parts = index.taken(old, new).into_iter();
+            taken.of_locals.extend(parts.map(|(_, units)| (number, units)));
+        }
+        taken
+    }
+
+    pub(super) fn admit<'a>(&self, is_read: bool, all: impl Iterator<Item = &'a Taken>) -> Vec<Option<Throttling>> {
+        let mut capacity = lock(&self.capacity);
+        let (control, scale) = capacity.of(is_read);
+        let demands: Vec<_> = all.map(|taken| taken.clone().times(scale).demand()).collect();
+        let results = control.admit(Instant::now(), &demands);
         let throttling = |throttle: aws_batch_simulator::Throttle| Throttling {
             reason: throttle.reason(),
             index: throttle.index(),
@@ -157,34 +125,41 @@ impl Table {
         results.into_iter().map(|result| result.err().map(throttling)).collect()
     }
 
-    /// Charges for what is known only after the call; negative units are given back.
-    pub(super) fn charge(&self, is_read: bool, place: Place, units: f64) {
+    /// Charges for what is known only after the call.
+    pub(super) fn charge(&self, is_read: bool, taken: &Taken) {
         let mut capacity = lock(&self.capacity);
-        if is_read {
-            capacity.reads.charge(&Demand::new(place, units / READS));
-        } else {
-            capacity.writes.charge(&Demand::new(place, units));
-        }
+        let (control, scale) = capacity.of(is_read);
+        control.charge(&taken.clone().times(scale).demand());
     }
 
-    /// Gives back what was not used after all, to the indexes as well. The units of the demand are negative.
-    pub(super) fn give_back(&self, is_read: bool, demand: &Demand) {
-        let mut capacity = lock(&self.capacity);
-        if is_read {
-            capacity.reads.charge(demand);
-        } else {
-            capacity.writes.charge(demand);
-        }
+    /// Gives back what was not used after all.
+    pub(super) fn give_back(&self, is_read: bool, taken: &Taken) {
+        self.charge(is_read, &taken.clone().times(-1.0));
+    }
+
+    /// The units that are provisioned, or to which an on-demand table has grown.
+    pub(crate) fn writes_per_second(&self) -> f64 {
+        lock(&self.capacity).writes.capacity(Instant::now()).0
+    }
+
+    pub(super) fn has_indexes(&self) -> bool {
+        !self.globals.is_empty() || !self.locals.is_empty()
     }
 
     /// The position of an item or a key. What has no key is refused by the emulator.
     pub(super) fn place(&self, item: &Value) -> Place {
         self.keys.place(item).unwrap_or_default()
     }
+}
 
-    /// What a read of this many units takes.
-    pub(super) fn read_demand(&self, key: &Value, units: f64) -> Demand {
-        Demand::new(self.place(key), units / READS)
+impl Capacity {
+    /// The limits of writes or reads, and what one of their units is there.
+    fn of(&mut self, is_read: bool) -> (&mut AdmissionControl, f64) {
+        if is_read {
+            (&mut self.reads, 1.0 / READS)
+        } else {
+            (&mut self.writes, 1.0)
+        }
     }
 }
 
@@ -256,11 +231,11 @@ mod tests {
 
     fn accepted(described: &Value, limits: &TableLimits, writes: usize) -> usize {
         let table = Table::described(described, limits, 1, Instant::now()).unwrap();
-        let demands: Vec<Demand> = (0..writes)
-            .map(|id| table.demand(&json!({"id": {"N": id.to_string()}}), 1.0))
+        let all: Vec<Taken> = (0..writes)
+            .map(|id| table.taken(Change::Put(&json!({"id": {"N": id.to_string()}})), None))
             .collect();
         table
-            .admit(false, &demands)
+            .admit(false, all.iter())
             .iter()
             .filter(|throttling| throttling.is_none())
             .count()
@@ -309,8 +284,8 @@ mod tests {
         };
         let reads = |described: &Value, limits: TableLimits| {
             let table = Table::described(described, &limits, 1, Instant::now()).unwrap();
-            let read = table.read_demand(&json!({}), 1.0);
-            let accepted = table.admit(true, &vec![read; 2_000]);
+            let read = Taken::new(table.place(&json!({})), 1.0);
+            let accepted = table.admit(true, vec![read; 2_000].iter());
             accepted.iter().filter(|throttling| throttling.is_none()).count()
         };
         assert_eq!(reads(&table, limits(Some(210.0), None)), 210);
@@ -327,7 +302,11 @@ mod tests {
             "ProvisionedThroughput": {"WriteCapacityUnits": 1, "ReadCapacityUnits": 1},
         }]);
         let table = Table::described(&table, &TableLimits::default(), 1, Instant::now()).unwrap();
-        let throttling = table.admit(false, &[table.demand(&json!({"id": {"S": "a"}}), 1.0)])[0].unwrap();
+        let throttling = table.admit(
+            false,
+            [table.taken(Change::Put(&json!({"id": {"S": "a"}})), None)].iter(),
+        )[0]
+        .unwrap();
         assert_eq!(
             (throttling.index, throttling.reason),
             (Some(0), "IndexWriteProvisionedThroughputExceeded")
@@ -337,8 +316,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_partition_has_three_times_as_many_reads() {
         let table = Table::described(&described(), &TableLimits::default(), 1, Instant::now()).unwrap();
-        let read = table.read_demand(&json!({"id": {"S": "a"}}), 1.0);
-        let accepted = table.admit(true, &vec![read; 5_000]);
+        let read = Taken::new(table.place(&json!({"id": {"S": "a"}})), 1.0);
+        let accepted = table.admit(true, vec![read; 5_000].iter());
         assert_eq!(accepted.iter().filter(|throttling| throttling.is_none()).count(), 3_000);
     }
 }

@@ -96,12 +96,6 @@ async fn a_table_of_the_file_is_throttled_as_in_front_of_an_emulator() {
         13,
         "{answer}"
     );
-    let error = Server::alone(
-        Config::parse("[tables.orders]\nkey = { name = \"id\", type = \"X\" }").unwrap(),
-        "127.0.0.1:0",
-    )
-    .await;
-    assert!(error.unwrap_err().to_string().contains("not \"X\""));
 }
 
 #[tokio::test]
@@ -248,4 +242,85 @@ async fn a_record_is_put_into_a_new_stream() {
         .unwrap()
         .json();
     assert_eq!(streams["StreamNames"], json!(["events"]));
+}
+
+#[tokio::test]
+async fn the_shards_of_a_stream_are_doubled_and_halved_and_no_more() {
+    let (_server, mut client) = alone("[streams.'*']\nrecords = 3\n").await;
+    let create = json!({"StreamName": "events", "ShardCount": 2});
+    client.call("Kinesis_20131202.CreateStream", &create).await.unwrap();
+    let records: Vec<Value> = (0..100)
+        .map(|key| json!({"PartitionKey": key.to_string(), "Data": "AAEC"}))
+        .collect();
+    let put = json!({"StreamName": "events", "Records": records});
+    for (wanted, status, open) in [(5, 400, 2), (4, 200, 4), (1, 400, 4), (2, 200, 2), (4, 200, 4)] {
+        let change = json!({"StreamName": "events", "TargetShardCount": wanted, "ScalingType": "UNIFORM_SCALING"});
+        let answer = client.call("Kinesis_20131202.UpdateShardCount", &change).await.unwrap();
+        assert_eq!(answer.status, status, "{wanted}");
+        let described = json!({"StreamName": "events"});
+        let summary = client
+            .call("Kinesis_20131202.DescribeStreamSummary", &described)
+            .await
+            .unwrap();
+        assert_eq!(summary.json()["StreamDescriptionSummary"]["OpenShardCount"], open);
+    }
+    let answer = client.call("Kinesis_20131202.PutRecords", &put).await.unwrap().json();
+    assert_eq!(answer["FailedRecordCount"], 88);
+}
+
+#[tokio::test]
+async fn an_empty_queue_takes_other_attributes_and_one_with_messages_refuses_them() {
+    let (_server, mut client) = alone("").await;
+    let url = "https://sqs/000000000000/jobs";
+    let mut call = async |operation: &str, body: Value| {
+        let answer = client.call(&format!("AmazonSQS.{operation}"), &body).await.unwrap();
+        (answer.status, answer.json())
+    };
+    call(
+        "CreateQueue",
+        json!({"QueueName": "jobs", "Attributes": {"DelaySeconds": "5"}}),
+    )
+    .await;
+    let change = json!({"QueueUrl": url, "Attributes": {"VisibilityTimeout": "60"}});
+    assert_eq!(call("SetQueueAttributes", change.clone()).await, (200, json!({})));
+    let get = json!({"QueueUrl": url, "AttributeNames": ["All"]});
+    let attributes = call("GetQueueAttributes", get).await.1["Attributes"].clone();
+    assert_eq!(
+        (&attributes["VisibilityTimeout"], &attributes["DelaySeconds"]),
+        (&json!("60"), &json!("5"))
+    );
+    call("SendMessage", json!({"QueueUrl": url, "MessageBody": "a"})).await;
+    let (status, error) = call("SetQueueAttributes", change).await;
+    assert!(
+        status == 400 && error["message"].as_str().unwrap().contains("1 message"),
+        "{error}"
+    );
+    let of_another = json!({"QueueUrl": "https://sqs/000000000000/other", "Attributes": {}});
+    assert_eq!(call("SetQueueAttributes", of_another).await.0, 400);
+}
+
+#[tokio::test]
+async fn a_queue_has_tags() {
+    let (_server, mut client) = alone("[queues.jobs]\n").await;
+    let url = "https://sqs/000000000000/jobs";
+    let mut call = async |operation: &str, body: Value| {
+        let answer = client.call(&format!("AmazonSQS.{operation}"), &body).await.unwrap();
+        answer.json()
+    };
+    call("TagQueue", json!({"QueueUrl": url, "Tags": {"a": "1", "b": "2"}})).await;
+    call("TagQueue", json!({"QueueUrl": url, "Tags": {"b": "3", "c": "4"}})).await;
+    call("UntagQueue", json!({"QueueUrl": url, "TagKeys": ["a"]})).await;
+    let tags = call("ListQueueTags", json!({ "QueueUrl": url })).await;
+    assert_eq!(tags, json!({"Tags": {"b": "3", "c": "4"}}));
+}
+
+#[tokio::test]
+async fn an_index_that_is_added_later_is_refused() {
+    let (_server, mut client) = alone("").await;
+    client.tables("CreateTable", music()).await;
+    let index = json!({"IndexName": "by_song", "KeySchema": [{"AttributeName": "Song", "KeyType": "HASH"}]});
+    let update = json!({"TableName": "Music", "GlobalSecondaryIndexUpdates": [{"Create": index}]});
+    let answer = client.tables("UpdateTable", update).await;
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
+    assert!(answer.status == 400 && message.contains("CreateTable"), "{message}");
 }

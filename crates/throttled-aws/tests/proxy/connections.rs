@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use throttled_aws::{Config, Server};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::Proxy;
@@ -225,26 +225,79 @@ async fn garbage_of_a_client_ends_its_connection_alone() {
 }
 
 #[tokio::test]
-async fn a_thousand_connections_one_after_the_other_leave_nothing() {
-    let proxy = Proxy::new("").await;
-    for number in 0..1_000 {
-        let mut client = proxy.connect().await;
-        // Some close without a word, some within a request.
-        match number % 10 {
-            0 => {}
-            1 => client.send(b"POST / HTT").await,
-            _ => {
-                client.get("faults").await;
-            }
-        }
+async fn a_chunked_call_takes_capacity_as_any_other() {
+    let proxy = Proxy::new("[tables.orders]\nwrite_units = 0\nstarts_full = true\n").await;
+    let body = batch(0..25, 2).to_string();
+    let (first, last) = body.split_at(1_000);
+    let mut client = proxy.connect().await;
+    client
+        .send(
+            b"POST / HTTP/1.1\r\nhost: proxy.test\r\nx-amz-target: DynamoDB_20120810.BatchWriteItem\r\n\
+              content-type: application/x-amz-json-1.0\r\ntransfer-encoding: chunked\r\n\r\n",
+        )
+        .await;
+    for part in [first, last, ""] {
+        client.send(format!("{:x}\r\n{part}\r\n", part.len()).as_bytes()).await;
     }
-    assert_eq!(
-        proxy
-            .connect()
-            .await
-            .tables("BatchWriteItem", batch(0..1, 1))
-            .await
-            .status,
-        200
-    );
+    let answer = client.answer().await.unwrap().json();
+    assert_eq!(answer["UnprocessedItems"]["orders"].as_array().unwrap().len(), 13);
+}
+
+#[tokio::test]
+async fn an_answer_streams_through_before_it_is_complete() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = Server::to(&url, Config::default(), "127.0.0.1:0").await.unwrap();
+    let mut client = Connection::to(&server.endpoint()).await;
+    client
+        .send(b"GET /bucket/key HTTP/1.1\r\nhost: proxy.test\r\n\r\n")
+        .await;
+    let (mut emulator, _) = listener.accept().await.unwrap();
+    let mut request = [0; 4_096];
+    assert!(emulator.read(&mut request).await.unwrap() > 0);
+    emulator
+        .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nfirst")
+        .await
+        .unwrap();
+    let mut lines = String::new();
+    while !lines.ends_with("\r\n\r\n") {
+        client.stream.read_line(&mut lines).await.unwrap();
+    }
+    let mut part = [0; 5];
+    client.stream.read_exact(&mut part).await.unwrap();
+    assert_eq!(&part, b"first");
+    emulator.write_all(b"last").await.unwrap();
+    client.stream.read_exact(&mut part[..4]).await.unwrap();
+    assert_eq!(&part[..4], b"last");
+}
+
+#[tokio::test]
+async fn a_slow_emulator_keeps_nothing_but_its_own_answers() {
+    let proxy = Proxy::new("").await;
+    let gate = proxy.emulator.gate();
+    let mut waiting = Vec::new();
+    for id in 0..50 {
+        let mut client = proxy.connect().await;
+        client
+            .send_call("DynamoDB_20120810.BatchWriteItem", &batch(id..id + 1, 1))
+            .await;
+        waiting.push(client);
+        proxy.emulator.arrival().await;
+    }
+    // Half of them do not wait for it.
+    waiting.truncate(25);
+    let figures = proxy.connect().await.get("figures").await;
+    assert_eq!(figures["calls"], 50);
+    gate.notify_waiters();
+    for client in &mut waiting {
+        assert_eq!(client.answer().await.unwrap().status, 200);
+    }
+    let mut client = proxy.connect().await;
+    loop {
+        let applied = client.get("figures").await["dynamodb"]["orders"]["accepted"].clone();
+        if applied == 50 {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
 }

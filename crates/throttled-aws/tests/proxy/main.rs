@@ -4,10 +4,12 @@ mod alone;
 mod connections;
 mod emulator;
 mod faults;
+mod indexes;
 mod queues_and_streams;
 mod reports;
 mod tables;
 mod wire;
+mod writers;
 
 use throttled_aws::{Config, Server};
 

@@ -142,3 +142,40 @@ async fn a_stream_that_is_changed_by_its_arn_is_described_again() {
         assert_eq!(proxy.emulator.received("DescribeStreamSummary").len(), described);
     }
 }
+
+#[tokio::test]
+async fn a_stream_has_the_limits_of_its_shards_after_each_change_of_them() {
+    let proxy = Proxy::new("[streams.events]\nrecords = 3\n").await;
+    let arn = "arn:aws:kinesis:us-east-1:0:stream/events";
+    let changes = [
+        (
+            "UpdateShardCount",
+            json!({"StreamName": "events", "TargetShardCount": 4}),
+        ),
+        (
+            "UpdateStreamMode",
+            json!({"StreamARN": arn, "StreamModeDetails": {"StreamMode": "ON_DEMAND"}}),
+        ),
+        (
+            "SplitShard",
+            json!({"StreamName": "events", "ShardToSplit": "shardId-0"}),
+        ),
+        ("MergeShards", json!({"StreamARN": arn, "ShardToMerge": "shardId-0"})),
+    ];
+    let records: Vec<Value> = (0..100)
+        .map(|key| json!({"PartitionKey": key.to_string(), "Data": "AAEC"}))
+        .collect();
+    let put = json!({"StreamName": "events", "Records": records});
+    let mut client = proxy.connect().await;
+    for (shards, (operation, change)) in [4, 5, 6, 3].into_iter().zip(changes) {
+        proxy.emulator.answers(move |target, _| {
+            let summary = json!({"OpenShardCount": shards, "StreamStatus": "ACTIVE"});
+            let answer = json!({ "StreamDescriptionSummary": summary }).to_string();
+            target.ends_with("DescribeStreamSummary").then_some((200, answer))
+        });
+        let answer = client.call(&format!("Kinesis_20131202.{operation}"), &change).await;
+        assert_eq!(answer.unwrap().status, 200);
+        let answer = client.call("Kinesis_20131202.PutRecords", &put).await.unwrap().json();
+        assert_eq!(answer["FailedRecordCount"], 100 - 3 * shards, "{operation}");
+    }
+}

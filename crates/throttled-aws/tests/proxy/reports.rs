@@ -1,5 +1,4 @@
-//! Public reports of what emulators cannot do, and of writers that lost data because their tests never saw it, each rebuilt as a
-//! configuration.
+//! Public reports of what emulators cannot do, each rebuilt as a configuration.
 
 use serde_json::{Value, json};
 
@@ -177,32 +176,133 @@ async fn ministack_565_a_share_of_the_calls_to_tables_is_throttled() {
     assert!((15..45).contains(&throttled), "{throttled}");
 }
 
-/// sensedeep/dynamodb-onetable#486: a writer looked for the unprocessed items in the wrong place, and dropped them.
+/// localstack/localstack#17: throttles of reads and writes at random.
 #[tokio::test]
-async fn onetable_486_a_writer_that_ignores_unprocessed_items_is_found_out() {
-    let proxy = Proxy::new("[tables.orders]\nwrite_units = 0\nstarts_full = true\n").await;
-    let mut client = proxy.connect().await;
-    assert_eq!(client.tables("BatchWriteItem", batch(0..25, 2)).await.status, 200);
-    let figures = client.get("figures").await;
-    assert_eq!(figures["dynamodb"]["orders"]["applied"]["put"]["keys"], 12, "of 25");
-}
-
-/// aws-samples/sample-voice-of-customer-datalake#259 and JasperFx/wolverine#3503: `Failed` was not looked at.
-#[tokio::test]
-async fn voice_of_customer_259_a_sender_that_ignores_failed_messages_is_found_out() {
-    let file =
-        "[[faults]]\ndestination = \"orders\"\nnext = [{ failed = { entries = 4, code = \"InternalError\" } }]\n";
+async fn localstack_17_reads_and_writes_are_throttled_at_random() {
+    let file = "seed = 2\n[[faults]]\noperation = \"GetItem\"\nshare = 0.2\nfault = \"throttle\"\n\
+                [[faults]]\noperation = \"PutItem\"\nshare = 0.7\nfault = \"throttle\"\n";
     let proxy = Proxy::new(file).await;
     let mut client = proxy.connect().await;
-    let entries: Vec<Value> = (0..10)
-        .map(|id| json!({"Id": id.to_string(), "MessageBody": id.to_string()}))
-        .collect();
-    let call = json!({"QueueUrl": "http://localhost/0/orders", "Entries": entries});
-    let answer = client.call("AmazonSQS.SendMessageBatch", &call).await.unwrap();
-    assert_eq!(
-        (answer.status, answer.json()["Failed"][0]["Code"].clone()),
-        (200, json!("InternalError"))
+    let mut throttled = [0, 0];
+    for _ in 0..100 {
+        let read = json!({"TableName": "orders", "Key": {"id": {"S": "a"}}});
+        throttled[0] += usize::from(client.tables("GetItem", read).await.status == 400);
+        let write = json!({"TableName": "orders", "Item": {"id": {"S": "a"}}});
+        throttled[1] += usize::from(client.tables("PutItem", write).await.status == 400);
+    }
+    assert!(
+        (10..35).contains(&throttled[0]) && (55..85).contains(&throttled[1]),
+        "{throttled:?}"
     );
-    let figures = client.get("figures").await;
-    assert_eq!(figures["sqs"]["orders"]["applied"]["send"]["keys"], 6, "of 10");
+}
+
+/// `ananthakumaran/fake_dynamo#43`: a flag with which each call is throttled.
+#[tokio::test]
+async fn fake_dynamo_43_each_call_is_throttled() {
+    let file = "[tables.orders]\nwrite_units = 100\n[[faults]]\nservice = \"dynamodb\"\nfault = \"throttle\"\n";
+    let proxy = Proxy::new(file).await;
+    let mut client = proxy.connect().await;
+    for operation in ["GetItem", "Query", "DeleteItem"] {
+        let answer = client
+            .tables(operation, json!({"TableName": "orders", "Key": {}}))
+            .await;
+        let kind = answer.json()["__type"].as_str().unwrap().to_owned();
+        assert!(
+            answer.status == 400 && kind.ends_with("#ProvisionedThroughputExceededException"),
+            "{operation}: {kind}"
+        );
+    }
+    let receive = json!({"QueueUrl": "http://localhost/0/orders"});
+    assert_eq!(
+        client.call("AmazonSQS.ReceiveMessage", &receive).await.unwrap().status,
+        200
+    );
+}
+
+/// mhart/kinesalite#19: `PutRecords` was accepted or refused as a whole.
+#[tokio::test]
+async fn kinesalite_19_records_of_one_call_are_accepted_and_refused() {
+    let proxy = Proxy::new("[streams.events]\nshards = 1\nrecords = 2\n").await;
+    let records = vec![json!({"PartitionKey": "a", "Data": "AAEC"}); 5];
+    let call = json!({"StreamName": "events", "Records": records});
+    let answer = proxy
+        .connect()
+        .await
+        .call("Kinesis_20131202.PutRecords", &call)
+        .await
+        .unwrap();
+    assert_eq!((answer.status, &answer.json()["FailedRecordCount"]), (200, &json!(3)));
+}
+
+/// BlackbirdWorks/gopherstack#329: a share of the puts to S3 fails with 503, set while it runs.
+#[tokio::test]
+async fn gopherstack_329_a_fault_of_s3_is_set_by_http() {
+    let proxy = Proxy::new("seed = 4\n").await;
+    let mut client = proxy.connect().await;
+    let fault = json!({"error": {"status": 503, "code": "ServiceUnavailable"}});
+    let rule = json!({"service": "s3", "operation": "PUT", "share": 0.5, "fault": fault});
+    assert_eq!(
+        client
+            .post("faults", &json!({"faults": [rule]}).to_string())
+            .await
+            .status,
+        200
+    );
+    let mut failed = 0;
+    for _ in 0..40 {
+        let scope = "Credential=key/20261129/us-east-1/s3/aws4_request";
+        let head = format!(
+            "PUT /bucket/key HTTP/1.1\r\nhost: a\r\nauthorization: AWS4-HMAC-SHA256 {scope}\r\ncontent-length: 0\r\n\r\n"
+        );
+        client.send(head.as_bytes()).await;
+        let answer = client.answer().await.unwrap();
+        if answer.status == 503 {
+            failed += 1;
+            assert!(
+                String::from_utf8(answer.body)
+                    .unwrap()
+                    .contains("<Code>ServiceUnavailable</Code>")
+            );
+        }
+    }
+    assert!((10..30).contains(&failed), "{failed}");
+}
+
+/// scylladb/scylladb#6569: clients broke because an emulator left out what was empty.
+#[tokio::test]
+async fn scylladb_6569_what_is_unprocessed_is_there_even_if_it_is_nothing() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    let answer = client.tables("BatchWriteItem", batch(0..2, 1)).await.json();
+    assert_eq!(answer, json!({"UnprocessedItems": {}}));
+    let keys = json!({"RequestItems": {"orders": {"Keys": [{"id": {"S": "a"}}]}}});
+    let answer = client.tables("BatchGetItem", keys).await.json();
+    assert_eq!(answer, json!({"Responses": {}, "UnprocessedKeys": {}}));
+}
+
+/// floci-io/floci#3028: the units of an index were stored, and a change of them did nothing.
+#[tokio::test]
+async fn floci_3028_an_index_has_its_units_after_a_change() {
+    let proxy = Proxy::new("").await;
+    let describe = |units: f64| {
+        let schema = json!([{"AttributeName": "id", "KeyType": "HASH"}]);
+        let units = json!({"WriteCapacityUnits": units, "ReadCapacityUnits": units});
+        let index = json!({"IndexName": "by_id", "KeySchema": schema, "ProvisionedThroughput": units});
+        let table = json!({"Table": {"KeySchema": schema, "GlobalSecondaryIndexes": [index]}}).to_string();
+        proxy
+            .emulator
+            .answers(move |target, _| target.ends_with("DescribeTable").then(|| (200, table.clone())));
+    };
+    let mut client = proxy.connect().await;
+    describe(1e-9);
+    assert_eq!(client.tables("BatchWriteItem", batch(0..1, 1)).await.status, 400);
+    describe(1e9);
+    client
+        .tables(
+            "UpdateTable",
+            json!({"TableName": "orders", "GlobalSecondaryIndexUpdates": []}),
+        )
+        .await;
+    // The bucket of an index is empty at first, too.
+    while client.tables("BatchWriteItem", batch(0..1, 1)).await.status == 400 {}
 }
