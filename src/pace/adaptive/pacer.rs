@@ -38,8 +38,8 @@ const CALL_GAIN: f64 = 0.1;
 enum Phase {
     /// A window of entries in flight grows until more is not accepted.
     Searching(Search),
-    /// The calls in flight are answered, until then at the latest. The first estimate is at least this.
-    Draining { until: f64, least: f64 },
+    /// The calls in flight are answered, until then at the latest. The search had this many entries in flight.
+    Draining { until: f64, window: f64 },
     /// The pace follows the schedule.
     Steady,
     /// Single entries ask whether the service is back.
@@ -275,7 +275,7 @@ impl Pacer {
             self.signal(answer);
         }
         if self.flow.is_stalled(answer.now) {
-            self.start_outage(answer.now);
+            self.start_outage(answer.now, answer.all.sent);
         }
     }
 

@@ -18,7 +18,7 @@ const DRAIN_TRIPS: f64 = 2.0;
 const FALL: f64 = 0.12;
 
 /// The first estimate is at least this part of the pace at which the search ended. What is accepted of a few calls depends on chance where
-/// many processes start together, and nothing is accepted in an outage.
+/// many processes start together.
 const LEAST_FOUND: f64 = 0.05;
 
 impl Pacer {
@@ -74,28 +74,32 @@ impl Pacer {
 
     pub(super) fn end_search(&mut self, span: Span, now: f64) {
         self.estimate.begin(span.from, span.until, span.accepted);
-        let least = LEAST_FOUND * span.window / self.flow.trip();
         let until = now + DRAIN_TRIPS * self.flow.trip();
-        self.enter(Phase::Draining { until, least }, PaceReason::Knee);
+        let window = span.window;
+        self.enter(Phase::Draining { until, window }, PaceReason::Knee);
     }
 
     pub(super) fn end_drain_if_done(&mut self, now: f64) {
-        let Phase::Draining { until, least } = self.phase else {
+        let Phase::Draining { until, window } = self.phase else {
             return;
         };
         if self.flow.in_flight() > 0.0 && now < until {
             return;
         }
         if self.estimate.settle(self.flow.recent()) {
-            self.estimate.raise_to(least);
+            self.estimate.raise_to(window / self.most_seconds());
             self.start_steady(now, PaceReason::Drained);
         } else if self.estimate.has_nothing() {
-            self.estimate.guess(least);
-            self.start_outage(now);
+            self.start_outage(now, window);
         } else {
             self.estimate.guess_accepted();
             self.start_steady(now, PaceReason::NothingMeasured);
         }
+    }
+
+    /// How long the service takes at most for what was in flight as the search ended.
+    fn most_seconds(&self) -> f64 {
+        self.flow.trip() / LEAST_FOUND
     }
 
     fn start_steady(&mut self, now: f64, reason: PaceReason) {
@@ -115,13 +119,20 @@ impl Pacer {
 
     /// The service accepts entries again.
     pub(super) fn recover(&mut self, answer: &Observation) {
-        // What was accepted before the outage says nothing about the time after it.
-        self.estimate.forget_span();
+        let Phase::Outage(outage) = &self.phase else { return };
+        if self.estimate.rate().is_none() {
+            let seconds = (answer.now - outage.since).max(self.most_seconds());
+            self.estimate.guess(outage.in_flight / seconds);
+        } else {
+            // What was accepted before the outage says nothing about the time after it.
+            self.estimate.forget_span();
+        }
         self.start_steady(answer.now, PaceReason::Recovered);
     }
 
-    pub(super) fn start_outage(&mut self, now: f64) {
-        let outage = Outage::new(now);
+    /// What was in flight is accepted no more.
+    pub(super) fn start_outage(&mut self, now: f64, in_flight: f64) {
+        let outage = Outage::new(now, in_flight);
         self.enter(Phase::Outage(outage), PaceReason::NothingAccepted);
     }
 }
