@@ -122,7 +122,7 @@ use crate::jitter::Jitter;
 ///
 /// Rejections that do not depend on the pace cost little time up to 5% of the calls or of the entries. With 10% of the calls, at a limit
 /// of 1,000 entries a second, a load takes twice the best time, and with 10% of the entries ten times. More than that always counts as
-/// a lack of capacity. If it does not end at a lower pace, as beside applications that retry without a pace, the pace falls to an entry a
+/// a lack of capacity. If it does not end at a lower pace, as with other applications that retry without a pace, the pace falls to an entry a
 /// second.
 ///
 /// # Defaults
