@@ -58,6 +58,7 @@ mod summary;
 mod tables;
 mod trouble;
 mod values;
+mod vectors;
 #[cfg(unix)]
 mod worker;
 #[cfg(unix)]
