@@ -26,6 +26,7 @@ mod input;
 mod journals;
 #[cfg(unix)]
 mod lambda;
+mod languages;
 mod manual;
 mod matching;
 #[cfg(target_os = "linux")]
