@@ -42,5 +42,8 @@ pub const DELIVERY: &str = "aws_batch_delivery::delivery";
 /// The span of a request to a service.
 pub const REQUEST: &str = "aws_batch_delivery::request";
 
+/// Items that a vector index leaves out.
+pub const UNINDEXED: &str = "aws_batch_delivery::unindexed";
+
 /// Single calls, as events and as spans.
 pub const CALL: &str = "aws_batch_delivery::call";

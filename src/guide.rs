@@ -53,6 +53,8 @@ pub mod benchmarks {}
 ///
 /// [cookbook]: crate::guide#cookbook
 /// [fidelity]: https://docs.rs/aws-batch-simulator
+/// [loop]: crate::guide::your_loop
+/// [program]: https://docs.rs/batch-deliver
 /// [simulator]: https://docs.rs/aws-batch-simulator
 /// [web]: crate::guide#in-a-web-service
 #[doc = include_str!("../docs/recipes.md")]
@@ -61,6 +63,12 @@ pub mod recipes {}
 /// What is guaranteed, with its limits and the tests that prove it.
 #[doc = include_str!("../docs/guarantees.md")]
 pub mod guarantees {}
+
+/// A hand-written loop, its faults, and what replaces it.
+///
+/// [when]: crate::guide#what-happens-when
+#[doc = include_str!("../docs/your-loop.md")]
+pub mod your_loop {}
 
 /// This crate and the program compared with AWS's own ways and other libraries.
 ///

@@ -79,18 +79,41 @@ pub enum InvalidEntry {
         /// What is wrong with it.
         invalid: Box<InvalidEntry>,
     },
-    /// An attribute of an item is the key of an index, and has another type or is empty. An item without the attribute is not
-    /// in the index.
+    /// An attribute of an item is the key of an index, or the vector of a vector index, and has another type or is empty. An item
+    /// without the attribute is not in the index.
     #[error("the index `{index}` needs `{attribute}` as {needs}, the item has {has}")]
     IndexKey {
         /// The name of the index.
         index: String,
         /// The name of the attribute, as in [`Attribute`](Self::Attribute).
         attribute: String,
-        /// The type that the index needs: `S`, `N` or `B`.
+        /// The type that the index needs: `S`, `N` or `B`, `L` for a vector, or the range of its numbers.
         needs: String,
         /// The type that the item has, or that the value is empty.
         has: &'static str,
+    },
+    /// A vector has another number of elements than its vector index has dimensions.
+    #[error("the index `{index}` needs `{attribute}` with {needs} dimensions, the item has {has}")]
+    Dimensions {
+        /// The name of the index.
+        index: String,
+        /// The name of the attribute, as in [`Attribute`](Self::Attribute).
+        attribute: String,
+        /// The dimensions of the index.
+        needs: usize,
+        /// The elements of the vector.
+        has: usize,
+    },
+    /// An item has a vector, but not the partition key of its vector index, which would leave it out. It is refused only if that was
+    /// asked for.
+    #[error("the index `{index}` would leave the item out: it has the vector `{vector}`, but not the key `{key}`")]
+    Unindexed {
+        /// The name of the index.
+        index: String,
+        /// The name of the attribute with the vector, as in [`Attribute`](Self::Attribute).
+        vector: String,
+        /// The name of the attribute that is the partition key of the index.
+        key: String,
     },
     /// A value could not be converted into an entry. The error may quote the value, so it is the source and not part of the
     /// message.

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use super::links::documents;
 
 /// Documents whose Rust programs `cargo test --doc` compiles, and the files that include them.
-const DOC_TESTS: [(&str, &str); 6] = [
+const DOC_TESTS: [(&str, &str); 7] = [
     ("README.md", "src/lib.rs"),
     ("docs/guide.md", "src/guide.rs"),
     ("docs/recipes.md", "src/guide.rs"),
+    ("docs/your-loop.md", "src/guide.rs"),
     ("docs/metrics.md", "src/metrics/mod.rs"),
     ("docs/events.md", "src/events.rs"),
     (

@@ -35,4 +35,5 @@ mod stalled;
 mod stopping;
 mod tables;
 mod throttling;
+mod vector_indexes;
 mod watching;

@@ -46,7 +46,7 @@ pub use self::calls::Statistics;
 pub use self::capacity::Capacity;
 #[cfg(feature = "cloudwatch")]
 pub use self::cloudwatch::{MetricNamespace, MetricNamespaceOptions};
-pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions, item_size};
+pub use self::dynamo::{IndexOptions, KeyType, Table, TableOptions, VectorIndexOptions, item_size};
 pub use self::eventbridge::{EventBus, EventBusOptions};
 pub use self::fault::{Faults, InjectedFault};
 pub use self::firehose::{DeliveryStream, DeliveryStreamOptions};

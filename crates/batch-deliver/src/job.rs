@@ -248,6 +248,7 @@ impl<T: Target> Job<T> {
             bad_lines,
             resumes,
             simulated: self.destination.simulated.clone(),
+            vectors: self.destination.vector_figures(),
         })
     }
 }

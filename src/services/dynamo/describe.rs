@@ -6,6 +6,7 @@ use super::calls::DynamoCalls;
 use super::index_keys::IndexKeys;
 use super::key::KeySchema;
 use super::throughput;
+use super::vectors::VectorIndexes;
 use crate::contract::{Advice, Fault, Lookup, LookupError};
 use crate::events::LOOKUP;
 
@@ -14,6 +15,7 @@ use crate::events::LOOKUP;
 pub(super) struct Description {
     pub(super) key: KeySchema,
     pub(super) index_keys: IndexKeys,
+    pub(super) vectors: VectorIndexes,
     /// Write units a second, as far as the service reported them.
     pub(super) throughput: Option<f64>,
 }
@@ -24,6 +26,7 @@ impl Description {
         Lookup::given(Self {
             key,
             index_keys: IndexKeys::default(),
+            vectors: VectorIndexes::default(),
             throughput: None,
         })
     }
@@ -67,6 +70,7 @@ async fn describe(calls: &DynamoCalls, table: &str) -> Result<Description, Looku
         Some(Description {
             key: KeySchema::described(table)?,
             index_keys: IndexKeys::described(table),
+            vectors: VectorIndexes::described(table),
             throughput: throughput::described(table),
         })
     });

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::{
-    AttributeValue, KeySchemaElement, KeyType, ScalarAttributeType, TableDescription, WriteRequest,
+    AttributeValue, KeySchemaElement, KeyType, ScalarAttributeType, SearchSchemaElementType, TableDescription,
+    WriteRequest,
 };
 
 use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
@@ -12,7 +13,7 @@ use crate::attribute_path::AttributePath;
 use crate::invalid::InvalidEntry;
 use crate::services::checks::check_size;
 
-/// The key attributes of a table's indexes, global and local, with their types.
+/// The key attributes of a table's indexes, global, local and for vectors, with their types.
 ///
 /// An item without such an attribute is not in the index. One of another type, or an empty one, is refused together with the
 /// whole call: "Type mismatch for Index Key", "cannot contain an empty string value". So is one that is larger than a key of the table may
@@ -26,8 +27,8 @@ struct IndexKey {
     index: String,
     attribute: String,
     type_: ScalarAttributeType,
-    /// The most bytes of a value.
-    limit: usize,
+    /// The most bytes of a value. `None` for the filter of a vector index, which may also be empty.
+    limit: Option<usize>,
 }
 
 impl IndexKeys {
@@ -47,17 +48,30 @@ impl IndexKeys {
                 index: index?.to_owned(),
                 attribute: attribute.to_owned(),
                 type_: (*types.get(attribute)?).clone(),
-                limit: match element.key_type() {
+                limit: Some(match element.key_type() {
                     KeyType::Range => MAX_SORT_KEY_BYTES,
                     _ => MAX_PARTITION_KEY_BYTES,
-                },
+                }),
             })
         };
         let keys = global.chain(local).flat_map(|(index, elements)| {
             let keys = elements.iter().filter_map(|element| key(index, element));
             keys.collect::<Vec<_>>()
         });
-        Self(keys.collect())
+        let of_vectors = table.vector_indexes().iter().flat_map(|index| {
+            let keys = index.search_schema().iter().filter_map(|element| {
+                let attribute = element.attribute_name();
+                let is_partition = *element.search_schema_element_type() == SearchSchemaElementType::Hash;
+                Some(IndexKey {
+                    index: index.index_name()?.to_owned(),
+                    attribute: attribute.to_owned(),
+                    type_: (*types.get(attribute)?).clone(),
+                    limit: is_partition.then_some(MAX_PARTITION_KEY_BYTES),
+                })
+            });
+            keys.collect::<Vec<_>>()
+        });
+        Self(keys.chain(of_vectors).collect())
     }
 
     /// Checks the item of a put. A deletion has no item.
@@ -82,22 +96,33 @@ impl IndexKey {
             (_, ScalarAttributeType::S | ScalarAttributeType::B | ScalarAttributeType::N) => (false, false),
             _ => (true, false),
         };
+        let Some(limit) = self.limit else {
+            return if is_of_type {
+                Ok(())
+            } else {
+                Err(self.needs(type_of(value)))
+            };
+        };
         if is_of_type && !is_empty {
-            let checked = check_size("index key", self.limit, value_size(value));
+            let checked = check_size("index key", limit, value_size(value));
             return checked
                 .map(drop)
                 .map_err(|invalid| invalid.of_attribute(&self.attribute));
         }
-        Err(InvalidEntry::IndexKey {
+        Err(self.needs(if is_empty { "an empty value" } else { type_of(value) }))
+    }
+
+    fn needs(&self, has: &'static str) -> InvalidEntry {
+        InvalidEntry::IndexKey {
             index: self.index.clone(),
             attribute: AttributePath::of_name(&self.attribute).into_text(),
             needs: self.type_.as_str().to_owned(),
-            has: if is_empty { "an empty value" } else { type_of(value) },
-        })
+            has,
+        }
     }
 }
 
-fn type_of(value: &AttributeValue) -> &'static str {
+pub(super) fn type_of(value: &AttributeValue) -> &'static str {
     match value {
         AttributeValue::S(_) => "S",
         AttributeValue::N(_) => "N",

@@ -30,6 +30,7 @@ mod throttling;
 mod throughput;
 mod transaction;
 mod transactions;
+mod vectors;
 mod writes;
 
 use std::collections::HashMap;
@@ -48,6 +49,7 @@ pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;
 pub use transaction::{MAX_ACTIONS, MAX_TRANSACTION_BYTES, Transaction};
 pub use transactions::DynamoTransactions;
+pub use vectors::VectorFigures;
 pub use writes::DynamoWrites;
 
 /// A put or a delete, together with its table.

@@ -12,6 +12,7 @@ use super::calls::{short_name, table_name};
 use super::describe::{Description, NO_TABLE};
 use super::key::KeySchema;
 use super::size::{item_size, request_memory, write_units};
+use super::vectors::{VectorCounts, VectorFigures};
 use super::{body, check, correlate, describe};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Lookup};
 use crate::invalid::InvalidEntry;
@@ -54,6 +55,7 @@ pub struct DynamoTable {
     pub(super) table: String,
     pub(super) limits: Limits,
     description: Lookup<Description>,
+    pub(super) vectors: VectorCounts,
 }
 
 impl DynamoTable {
@@ -75,6 +77,7 @@ impl DynamoTable {
             table: table.into(),
             limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
             description: describe::lookup(),
+            vectors: VectorCounts::default(),
         }
     }
 
@@ -102,24 +105,50 @@ impl DynamoTable {
         self
     }
 
+    /// An item that has a vector but lacks the partition key of its vector index is handed back, as
+    /// [invalid](crate::InvalidEntry::Unindexed). Default: it is written, and DynamoDB silently leaves it out of the index; a
+    /// warning is [logged](crate::events::UNINDEXED), and the [figures](Self::vector_figures) count it.
+    #[must_use]
+    pub fn refuse_unindexed(mut self) -> Self {
+        self.vectors.refuses_unindexed = true;
+        self
+    }
+
+    /// What the vector indexes of the table make of the items so far. Zeros for a table without vector indexes, or that was not
+    /// asked for them because its key is given.
+    pub fn vector_figures(&self) -> VectorFigures {
+        self.vectors.figures()
+    }
+
     /// Checks a write, and measures how many bytes it takes in a call that has room for `limit` bytes.
     pub(super) fn measure(&self, entry: &WriteRequest, limit: usize) -> Result<usize, InvalidEntry> {
         check::check(entry, self.limits.entry_bytes)?;
         if let Some(description) = self.described() {
             let checked = description.key.check(entry);
             let checked = checked.and_then(|()| description.index_keys.check(entry));
+            let checked = checked.and_then(|()| description.vectors.check(entry));
             if checked.is_err() {
                 self.seems_changed();
             }
             checked?;
         }
-        check_size("request", limit, body::taken(entry, limit, self.limits.entries))
+        let bytes = check_size("request", limit, body::taken(entry, limit, self.limits.entries))?;
+        if let Some(description) = self.described() {
+            let counted = description.vectors.count(entry, &self.table, &self.vectors);
+            counted.inspect_err(|_| self.seems_changed())?;
+        }
+        Ok(bytes)
     }
 
     /// Write units that an entry consumes. For a delete they depend on the item in the table.
-    pub(super) fn write_units(entry: &WriteRequest) -> usize {
-        let put = entry.put_request();
-        put.map_or(1, |put| write_units(item_size(put.item())))
+    pub(super) fn write_units(&self, entry: &WriteRequest) -> usize {
+        let Some(put) = entry.put_request() else {
+            return 1;
+        };
+        write_units(match self.described() {
+            Some(described) => described.vectors.billed_size(put.item()),
+            None => item_size(put.item()),
+        })
     }
 
     async fn call(&self, chunk: &[WriteRequest], metered: bool) -> (Answer, Option<f64>) {
@@ -210,7 +239,7 @@ impl BatchTarget for DynamoTable {
     }
 
     fn units(&self, entry: &WriteRequest) -> usize {
-        Self::write_units(entry)
+        self.write_units(entry)
     }
 
     /// The throughput of the table or of its narrowest index, if `DescribeTable` was called.

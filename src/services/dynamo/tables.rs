@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::TableWrite;
+use super::VectorFigures;
 use super::calls::short_name;
 use super::calls::{DynamoCalls, consumed};
 use super::size::request_memory;
@@ -30,6 +31,7 @@ pub struct DynamoTables {
     calls: DynamoCalls,
     tables: Vec<DynamoTable>,
     limits: Limits,
+    refuses_unindexed: bool,
 }
 
 impl DynamoTables {
@@ -49,6 +51,7 @@ impl DynamoTables {
             tables: tables.collect(),
             calls,
             limits: Limits::new(MAX_REQUESTS, MAX_BODY_BYTES).with_entry_bytes(MAX_ITEM_BYTES),
+            refuses_unindexed: false,
         }
     }
 
@@ -67,10 +70,11 @@ impl DynamoTables {
     /// Adds the table if it was not given before.
     fn with_table(mut self, name: &str, change: impl FnOnce(DynamoTable) -> DynamoTable) -> Self {
         let known = self.tables.iter().position(|table| table.table == name);
-        let table = match known {
+        let mut table = match known {
             Some(place) => self.tables.swap_remove(place),
             None => DynamoTable::called_by(self.calls.clone(), name).with_limits(self.limits),
         };
+        table.vectors.refuses_unindexed = self.refuses_unindexed;
         self.tables.push(change(table));
         self
     }
@@ -81,6 +85,25 @@ impl DynamoTables {
         self.limits = limits;
         self.tables.iter_mut().for_each(|table| table.limits = limits);
         self
+    }
+
+    /// Items that a vector index would leave out are handed back: [`DynamoTable::refuse_unindexed`] for each table.
+    #[must_use]
+    pub fn refuse_unindexed(mut self) -> Self {
+        self.refuses_unindexed = true;
+        let tables = self.tables.iter_mut();
+        tables.for_each(|table| table.vectors.refuses_unindexed = true);
+        self
+    }
+
+    /// What the vector indexes of all tables make of the items so far: [`DynamoTable::vector_figures`].
+    pub fn vector_figures(&self) -> VectorFigures {
+        let mut all = VectorFigures::default();
+        for figures in self.tables.iter().map(DynamoTable::vector_figures) {
+            all.unindexed += figures.unindexed;
+            all.write_bytes += figures.write_bytes;
+        }
+        all
     }
 
     fn table(&self, name: &str) -> Option<&DynamoTable> {
@@ -142,7 +165,8 @@ impl BatchTarget for DynamoTables {
     }
 
     fn units(&self, entry: &TableWrite) -> usize {
-        DynamoTable::write_units(&entry.request)
+        let table = self.table(&entry.table);
+        table.map_or(1, |table| table.write_units(&entry.request))
     }
 
     /// The lowest throughput that is known, because all writes may be to that table.

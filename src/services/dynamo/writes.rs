@@ -163,7 +163,7 @@ impl BatchTarget for DynamoWrites {
     fn units(&self, write: &ItemWrite) -> usize {
         let of_write = match (&write.update, write.attributes()) {
             (Some(_), Some(key)) => write_units(item_size(key) + item_size(&write.values)),
-            _ => DynamoTable::write_units(&write.request),
+            _ => self.0.write_units(&write.request),
         };
         match write.operation() {
             Operation::Transaction => TRANSACTION * of_write,

@@ -40,6 +40,8 @@ pub struct Demand {
     pub(crate) units: f64,
     /// The indexes that the item is in.
     pub(crate) indexes: Vec<IndexDemand>,
+    /// The bytes of the write in each vector index, which accepts any number of them.
+    pub(crate) vector_bytes: Vec<f64>,
 }
 
 /// The capacity that one write needs of one index.
@@ -60,6 +62,7 @@ impl Demand {
             place,
             units,
             indexes: Vec::new(),
+            vector_bytes: Vec::new(),
         }
     }
 

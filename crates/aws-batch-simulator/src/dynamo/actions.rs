@@ -101,7 +101,7 @@ impl Requests {
             if table.poisons(change.entry()) {
                 return Err(poisoned());
             }
-            let problem = change.find_key(table.schema(), table.indexes()).err();
+            let problem = change.find_key(table).err();
             if let Some(refusal) = problem.as_ref().filter(|_| has_empty_key(table, &change)) {
                 return Err(refusal.clone());
             }

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::index::Index;
-use super::key::Schema;
+use super::table::Table;
 use super::value::{LARGEST_ITEM, attributes, check_item, unexpected};
 use super::wording::{Wording, invalid_member};
 use crate::journal::Action;
@@ -74,16 +73,16 @@ impl Change {
     }
 
     /// Finds the primary key, and checks that the item or the key fits the table.
-    pub(super) fn find_key(&mut self, schema: &Schema, indexes: &[Index]) -> Result<(), Refusal> {
+    pub(super) fn find_key(&mut self, table: &Table) -> Result<(), Refusal> {
         let Some(entry) = self.entry().as_object() else {
             return Ok(());
         };
         self.key = if self.kind == ChangeKind::Put {
-            let key = schema.key_of_item(entry)?;
-            indexes.iter().try_for_each(|index| index.check(entry))?;
+            let key = table.schema().key_of_item(entry)?;
+            table.check_indexes(entry)?;
             key
         } else {
-            schema.key_alone(entry)?
+            table.schema().key_alone(entry)?
         };
         Ok(())
     }

@@ -19,6 +19,7 @@ pub(super) fn read_units(bytes: usize, is_consistent: bool) -> f64 {
 pub(super) struct ConsumedUnits {
     table: f64,
     indexes: Vec<f64>,
+    vector_bytes: Vec<f64>,
 }
 
 impl ConsumedUnits {
@@ -26,11 +27,15 @@ impl ConsumedUnits {
         let mut consumed = Self {
             table: 0.0,
             indexes: vec![0.0; table.indexes().len()],
+            vector_bytes: vec![0.0; table.vector_indexes().len()],
         };
         for demand in demands {
             consumed.table += demand.units;
             for part in &demand.indexes {
                 consumed.indexes[part.index] += part.units;
+            }
+            for (sum, bytes) in consumed.vector_bytes.iter_mut().zip(&demand.vector_bytes) {
+                *sum += bytes;
             }
         }
         consumed
@@ -49,6 +54,14 @@ impl ConsumedUnits {
                 .collect();
             if !indexes.is_empty() {
                 json["GlobalSecondaryIndexes"] = Value::Object(indexes);
+            }
+            let vectors = table.vector_indexes().iter().zip(&self.vector_bytes);
+            let vectors: Map<String, Value> = vectors
+                .filter(|(_, bytes)| **bytes > 0.0)
+                .map(|(index, bytes)| (index.name.clone(), json!({"VectorWriteRequestBytes": bytes})))
+                .collect();
+            if !vectors.is_empty() {
+                json["VectorIndexes"] = Value::Object(vectors);
             }
         }
         json

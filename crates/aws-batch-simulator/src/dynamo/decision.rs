@@ -105,9 +105,12 @@ impl TableState {
     ) -> Result<PreparedChange, EvaluationFailure> {
         let old = self.items.text(&change.key);
         let text = old.map(|(text, _)| text);
-        let evaluation = evaluate(table.schema(), change, text, setting)?;
+        let mut evaluation = evaluate(table.schema(), change, text, setting)?;
         if let Some(write) = evaluation.write.as_ref().filter(|_| change.kind == ChangeKind::Update) {
             check_updated(table, &write.entry).map_err(EvaluationFailure::Item)?;
+        }
+        if let Some(write) = evaluation.write.as_mut().filter(|write| write.is_put) {
+            write.size = table.billed_size(&write.entry, write.size);
         }
         let old_size = old.map_or(0, |(_, size)| size);
         let size = old_size.max(evaluation.write.as_ref().map_or(0, |write| write.size));
@@ -175,7 +178,5 @@ fn write(change: &Change, old: Option<&str>) -> Option<Write> {
 /// Checks that an updated item fits the indexes.
 fn check_updated(table: &Table, item: &Value) -> Result<(), Refusal> {
     let item = item.as_object();
-    item.map_or(Ok(()), |item| {
-        table.indexes().iter().try_for_each(|index| index.check(item))
-    })
+    item.map_or(Ok(()), |item| table.check_indexes(item))
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::key::Schema;
 use super::tables::Tables;
+use super::vector_index::VectorIndex;
 use crate::admission::Provision;
 use crate::wire::Refusal;
 
@@ -12,7 +13,8 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
     let provision = table.provision(None);
     let mut attributes: Vec<Value> = Vec::new();
     let schemas = std::iter::once(table.schema()).chain(table.indexes().iter().map(|index| &index.schema));
-    for (name, kind) in schemas.flat_map(Schema::attributes) {
+    let of_vectors = table.vector_indexes().iter().flat_map(VectorIndex::attributes);
+    for (name, kind) in schemas.flat_map(Schema::attributes).chain(of_vectors) {
         let attribute = json!({"AttributeName": name, "AttributeType": kind.tag()});
         if !attributes.contains(&attribute) {
             attributes.push(attribute);
@@ -55,6 +57,11 @@ pub(super) fn describe(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
         .collect();
     if !indexes.is_empty() {
         described["GlobalSecondaryIndexes"] = Value::Array(indexes);
+    }
+    let (arn, vectors) = (table.arn(), table.vector_indexes().iter());
+    let vectors: Vec<Value> = vectors.map(|index| index.describe(&arn)).collect();
+    if !vectors.is_empty() {
+        described["VectorIndexes"] = Value::Array(vectors);
     }
     Ok(json!({"Table": described}))
 }

@@ -31,6 +31,7 @@ mod throttling;
 mod tokens;
 mod transaction;
 mod value;
+mod vector_index;
 mod wording;
 
 use serde_json::Value;
@@ -43,6 +44,7 @@ pub use self::table::Table;
 use self::tables::Tables;
 pub(crate) use self::tokens::Tokens;
 pub use self::value::item_size;
+pub use self::vector_index::VectorIndexOptions;
 use crate::journal::AnswerReceipt;
 use crate::wire::{Api, OperationOutcome, Protocol, Refusal};
 

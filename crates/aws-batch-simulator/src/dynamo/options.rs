@@ -2,6 +2,7 @@
 
 use super::index::IndexOptions;
 use super::key::{KeyType, Schema};
+use super::vector_index::VectorIndexOptions;
 use crate::admission::Throughput;
 use crate::capacity::Capacity;
 use crate::handles::counts_only_option;
@@ -39,6 +40,7 @@ pub struct TableOptions {
     pub(super) throughput: Throughput,
     pub(super) reads: Capacity,
     pub(super) indexes: Vec<(String, IndexOptions)>,
+    pub(super) vector_indexes: Vec<(String, VectorIndexOptions)>,
     pub(super) counts_only: bool,
 }
 
@@ -52,6 +54,7 @@ impl TableOptions {
             throughput: Throughput::default(),
             reads: Capacity::unlimited(),
             indexes: Vec::new(),
+            vector_indexes: Vec::new(),
             counts_only: false,
         }
     }
@@ -87,6 +90,14 @@ impl TableOptions {
     #[must_use]
     pub fn index(mut self, name: impl Into<String>, options: IndexOptions) -> Self {
         self.indexes.push((name.into(), options));
+        self
+    }
+
+    /// Adds a vector index. May be called several times. DynamoDB has them only in tables on demand, which the simulator does not
+    /// check.
+    #[must_use]
+    pub fn vector_index(mut self, name: impl Into<String>, options: VectorIndexOptions) -> Self {
+        self.vector_indexes.push((name.into(), options));
         self
     }
 }

@@ -110,7 +110,8 @@ pub(super) fn find_keys(table: &Table, writes: &mut [Write]) -> Result<(), Refus
         let entry = write.entry.as_object().ok_or_else(unexpected)?;
         write.key = if write.is_put {
             let key = table.schema().key_of_batch_item(entry)?;
-            table.indexes().iter().try_for_each(|index| index.check(entry))?;
+            table.check_indexes(entry)?;
+            write.size = table.billed_size(&write.entry, write.size);
             key
         } else {
             table.schema().key_alone(entry)?

@@ -62,7 +62,7 @@ fn check(kind: ChangeKind, body: Value) -> Result<Change, Refusal> {
 
 /// Finds the key of a change, and checks that it fits the table.
 fn fit(table: &Table, change: &mut Change) -> Result<(), Refusal> {
-    change.find_key(table.schema(), table.indexes())?;
+    change.find_key(table)?;
     if table.poisons(change.entry()) {
         return Err(poisoned());
     }

@@ -1,15 +1,18 @@
 //! A table.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::index::{Index, IndexOptions};
 use super::items::{Items, Write, units_of};
 use super::key::Schema;
 use super::options::TableOptions;
+use super::value::size_of_item;
+use super::vector_index::VectorIndex;
 use crate::admission::{AdmissionControl, Demand, Provision};
 use crate::calls::{Call, Cost, Verdict};
 use crate::capacity::Capacity;
@@ -18,6 +21,7 @@ use crate::gate::Gate;
 use crate::handles::{handle, handle_capacity};
 use crate::journal::{Acknowledgement, Action, AnswerReceipt};
 use crate::registry::{ACCOUNT, REGION, lock};
+use crate::wire::Refusal;
 
 /// A table of the simulator. Clones are handles to the same table.
 #[derive(Clone)]
@@ -31,6 +35,7 @@ struct Inner {
     created: SystemTime,
     schema: Schema,
     indexes: Vec<Index>,
+    vector_indexes: Vec<VectorIndex>,
     counts_only: bool,
     state: Mutex<TableState>,
     /// The capacity and the faults of batch reads and scans.
@@ -108,6 +113,20 @@ impl Table {
         self.state().items.get(&key)
     }
 
+    /// The number of items that this vector index has; 0 if there is no such index. An item that was accepted and has no vector, or
+    /// not the partition key of the index, is not in it.
+    pub fn vectors(&self, index: &str) -> usize {
+        let Some(index) = self.vector_indexes().iter().find(|known| known.name == index) else {
+            return 0;
+        };
+        let items = self.items();
+        items
+            .iter()
+            .filter_map(Value::as_object)
+            .filter(|item| index.has(item))
+            .count()
+    }
+
     /// All items as JSON of the wire, in no particular order.
     pub fn items(&self) -> Vec<Value> {
         self.state().items.all()
@@ -129,6 +148,8 @@ impl Table {
             control = control.with_index(throughput, now);
             indexes.push(Index { name, schema });
         }
+        let vector_indexes = options.vector_indexes.into_iter();
+        let vector_indexes = vector_indexes.map(|(name, options)| VectorIndex { name, options });
         let state = TableState {
             gate: Gate::new(control, seed),
             items: Items::default(),
@@ -139,6 +160,7 @@ impl Table {
                 created: SystemTime::now(),
                 schema: options.schema,
                 indexes,
+                vector_indexes: vector_indexes.collect(),
                 counts_only: options.counts_only,
                 state: Mutex::new(state),
                 reads: Mutex::new(Gate::new(AdmissionControl::new(options.reads, now, seed), seed)),
@@ -173,6 +195,30 @@ impl Table {
 
     pub(super) fn indexes(&self) -> &[Index] {
         &self.inner.indexes
+    }
+
+    pub(super) fn vector_indexes(&self) -> &[VectorIndex] {
+        &self.inner.vector_indexes
+    }
+
+    /// Refuses an item that an index cannot take.
+    pub(super) fn check_indexes(&self, item: &Map<String, Value>) -> Result<(), Refusal> {
+        self.indexes().iter().try_for_each(|index| index.check(item))?;
+        self.vector_indexes().iter().try_for_each(|index| index.check(item))
+    }
+
+    /// The size by which an item with this size is billed: with the elements of vectors as 32-bit floats. Captured from DynamoDB in
+    /// October 2026.
+    pub(super) fn billed_size(&self, item: &Value, size: usize) -> usize {
+        let billed: BTreeMap<&str, usize> = self.vector_indexes().iter().map(VectorIndex::billed).collect();
+        billed.iter().fold(size, |size, (attribute, bytes)| {
+            let Some(vector) = item.get(attribute) else {
+                return size;
+            };
+            let sent = Map::from_iter([((*attribute).to_owned(), vector.clone())]);
+            let sent = size_of_item(&sent).unwrap_or_default();
+            (size + attribute.len() + bytes).saturating_sub(sent)
+        })
     }
 
     /// The ARN of the table, or of one of its indexes.
@@ -285,11 +331,16 @@ impl TableState {
         let key = write.entry.as_object();
         let place = key.and_then(|entry| table.schema().place(entry)).unwrap_or_default();
         let mut demand = Demand::new(place, self.items.units(write));
-        if table.indexes().is_empty() {
+        if table.indexes().is_empty() && table.vector_indexes().is_empty() {
             return demand;
         }
         let old = self.items.get_with_units(&write.key);
         let old = old.as_ref().map(|(item, units)| (item, *units));
+        let vectors = table.vector_indexes().iter();
+        let (before, after) = (old.map(|(item, _)| item), write.is_put.then_some(&write.entry));
+        demand.vector_bytes = vectors
+            .map(|index| index.write_bytes(before, after).unwrap_or_default())
+            .collect();
         let new = write.is_put.then(|| (&write.entry, units_of(write.size)));
         let numbered = table.indexes().iter().enumerate();
         demand.indexes = numbered

@@ -282,6 +282,7 @@ mod tests {
             place,
             units: 1.0,
             indexes: Vec::new(),
+            vector_bytes: Vec::new(),
         };
         Cost { demand, is_hot }
     }

@@ -30,6 +30,7 @@ mod throughput;
 mod topics;
 mod transaction_conditions;
 mod transactions;
+mod vector_indexes;
 
 use aws_batch_simulator::{KeyType, TableOptions};
 use aws_sdk_dynamodb::Client as Dynamo;

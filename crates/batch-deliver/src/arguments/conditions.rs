@@ -27,6 +27,9 @@ pub(crate) struct LoadArguments {
     /// Put an item only if the table has none with its key
     #[arg(long, conflicts_with = "expression", help_heading = "Condition")]
     pub(crate) if_absent: bool,
+    /// Refuse items with a vector that a vector index would leave out
+    #[arg(long)]
+    pub(crate) refuse_unindexed: bool,
     #[command(flatten)]
     pub(crate) condition: Condition,
 }

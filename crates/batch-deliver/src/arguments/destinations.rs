@@ -18,6 +18,9 @@ pub(crate) struct TableArguments {
     pub(crate) format: TableFormat,
     #[command(flatten)]
     pub(crate) items: ItemArguments,
+    /// An option of `load` alone.
+    #[arg(skip)]
+    pub(crate) refuses_unindexed: bool,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
 }

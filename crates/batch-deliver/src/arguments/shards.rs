@@ -33,6 +33,12 @@ pub(crate) struct PlanArguments {
     /// Cut inputs if their content allows it (auto), or all of them at line ends (lines)
     #[arg(long, value_enum, default_value_t = PlanFormat::Auto)]
     pub(crate) format: PlanFormat,
+    /// Maximum write units or messages per second of all workers together, which is divided among them
+    #[arg(long, value_name = "RATE", value_parser = at_least_one, requires = "workers")]
+    pub(crate) max_rate: Option<f64>,
+    /// How many workers deliver shards at the same time: `MaxConcurrency` of the state machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "max_rate")]
+    pub(crate) workers: Option<u32>,
     /// Print one shard on each line instead of a JSON array
     #[arg(long)]
     pub(crate) lines: bool,

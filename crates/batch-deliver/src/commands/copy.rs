@@ -71,6 +71,7 @@ pub(super) async fn run(arguments: CopyArguments) -> Result<CommandOutcome, Fail
             simulate: arguments.service.simulate,
             is_dry_run: false,
             has_journal,
+            refuses_unindexed: false,
         };
         sink::table(&arguments.to, Some(key.clone()), &access).await?.0
     };

@@ -204,6 +204,7 @@ impl CommonArguments {
             simulate: self.service.simulate,
             is_dry_run: self.dry_run,
             has_journal: self.recovery.resume.is_some(),
+            refuses_unindexed: false,
         }
     }
 

@@ -12,10 +12,12 @@ const KEY: &str = "#key";
 /// Puts the items of the inputs.
 pub(super) async fn run(arguments: LoadArguments) -> Result<CommandOutcome, Failure> {
     let LoadArguments {
-        from,
+        mut from,
         if_absent,
+        refuse_unindexed,
         condition,
     } = arguments;
+    from.refuses_unindexed = refuse_unindexed;
     if !if_absent && condition.is_empty() {
         return deliver(whole(&from, false).await?, &from.common).await;
     }

@@ -5,13 +5,13 @@ use std::io::{self, Write, stdout};
 use tokio::task;
 
 use crate::arguments::{PlanArguments, PlanFormat};
-use crate::console::{self, counted, grouped, size};
+use crate::console::{self, counted, grouped, rate, size};
 use crate::format::{TableFormat, refusal};
 use crate::outcome::{CommandOutcome, Failure};
 use crate::output::check_standard;
 use crate::sink;
 use crate::source::{Input, described, named};
-use crate::worker::{InputVersion, PlannedShard, interleaved, planned_segments};
+use crate::worker::{InputVersion, PlannedShard, divide_rate, interleaved, planned_segments};
 
 /// Writes the shards of the inputs to the standard output.
 pub(super) async fn run(arguments: PlanArguments) -> Result<CommandOutcome, Failure> {
@@ -35,7 +35,7 @@ pub(super) async fn run(arguments: PlanArguments) -> Result<CommandOutcome, Fail
         Ok((input.name, version, count.max(1)))
     });
     let sized = sized.collect::<Result<Vec<_>, Failure>>()?;
-    let shards = interleaved(&sized);
+    let mut shards = interleaved(&sized);
     let bytes = sized.iter().map(|(_, version, _)| version.bytes).sum();
     console::print(&format!(
         "{} shards of {} inputs with {}",
@@ -43,20 +43,31 @@ pub(super) async fn run(arguments: PlanArguments) -> Result<CommandOutcome, Fail
         grouped(sized.len() as u64),
         size(bytes)
     ));
+    limit(&mut shards, &arguments);
     write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
     Ok(CommandOutcome::Delivered)
+}
+
+/// Divides the rate among the workers, if one is given.
+fn limit(shards: &mut [PlannedShard], arguments: &PlanArguments) {
+    let (Some(whole), Some(workers)) = (arguments.max_rate, arguments.workers) else {
+        return;
+    };
+    let part = rate(divide_rate(shards, whole, workers));
+    console::print(&format!("each shard is delivered with {part} units a second at most"));
 }
 
 /// Writes the segments of a table to the standard output.
 async fn of_table(name: &str, arguments: &PlanArguments) -> Result<CommandOutcome, Failure> {
     let table = sink::existing(name, &(&arguments.service).into(), "--from-table").await?;
-    let shards = planned_segments(name, arguments.segments.unwrap_or(1));
+    let mut shards = planned_segments(name, arguments.segments.unwrap_or(1));
     let (count, described) = (counted(shards.len() as u64, "segment"), table.size());
     let described = described.map(|(items, bytes)| {
         let (items, bytes) = (counted(items, "item"), size(bytes));
         format!(" with about {items}, {bytes}, as of up to six hours ago")
     });
     console::print(&format!("{count} of {name}{}", described.unwrap_or_default()));
+    limit(&mut shards, arguments);
     write(&shards, arguments.lines).map_err(|error| Failure::Failed(format!("the plan cannot be written: {error}")))?;
     Ok(CommandOutcome::Delivered)
 }

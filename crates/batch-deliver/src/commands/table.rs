@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::format::{CsvItems, CsvOptions, JsonItems, Key, TableFormat, TableItems, Typing, Writes};
 use crate::job::InputJob;
 use crate::outcome::Failure;
-use crate::sink::{self, ExistingTable, Expressions, ItemWrite, ItemWrites, Settings, Target};
+use crate::sink::{self, Access, ExistingTable, Expressions, ItemWrite, ItemWrites, Settings, Target};
 use crate::source::Order;
 
 /// Puts items, or deletes them.
@@ -26,7 +26,7 @@ pub(super) async fn whole_with_writes(
     deletes: bool,
 ) -> Result<(InputJob<impl Target<Entry = WriteRequest> + use<>>, Writes), Failure> {
     let common = &arguments.common;
-    let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
+    let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &access(arguments)).await?;
     let writes = if deletes {
         Writes::deletes(needed(key)?)
     } else {
@@ -68,7 +68,7 @@ where
     X: FnOnce(Option<Key>) -> Result<Expressions, Failure>,
 {
     let common = &arguments.common;
-    let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &common.access()).await?;
+    let (table, key) = sink::table(&arguments.table, arguments.items.key.clone(), &access(arguments)).await?;
     let table = sink::item_writes(table)?;
     let expressions = Arc::new(expressions(key.clone())?);
     let console = common.output.console();
@@ -84,6 +84,14 @@ where
         ..common.input_job(command, format, table, settings, console)
     };
     Ok((job, key))
+}
+
+/// How the table is reached.
+fn access(arguments: &TableArguments) -> Access {
+    Access {
+        refuses_unindexed: arguments.refuses_unindexed,
+        ..arguments.common.access()
+    }
 }
 
 /// The key of the table, without which a command cannot continue.

@@ -85,6 +85,7 @@ pub(super) async fn run(arguments: WorkerArguments) -> Result<CommandOutcome, Fa
         table,
         items: arguments.items,
         format,
+        refuses_unindexed: false,
         common,
     };
     let places = (dead_letters, checkpoints);

@@ -9,6 +9,7 @@ use super::inputs::InputReads;
 use crate::console::{counted, grouped, size};
 use crate::keeping::ShownLines;
 use crate::outcome::{CommandOutcome, Failure};
+use crate::progress::{unindexed, vectors_json};
 use crate::sink::{EntrySize, Target};
 use crate::source::{Input, SettledRecords};
 
@@ -42,6 +43,14 @@ impl<T: Target> InputJob<T> {
         if sums.flaws > 0 {
             console.info(&counted(sums.flaws, "bad line"));
         }
+        let vectors = self.job.destination.vector_figures();
+        if let Some(vectors) = vectors {
+            let bytes = size(vectors.write_bytes);
+            console.info(&format!("the vector indexes would be billed for {bytes} of writes"));
+            if let Some(words) = unindexed(&vectors) {
+                console.warn(&words);
+            }
+        }
         let line_breaks = self.reads.format.take_line_breaks();
         if let Some(line_breaks) = &line_breaks {
             console.info(&line_breaks.to_string());
@@ -49,7 +58,7 @@ impl<T: Target> InputJob<T> {
         let event = json!({
             "values_with_line_breaks": line_breaks.map_or(0, |line_breaks| line_breaks.values),
             "event": "dry_run", "entries": sums.entries, "bytes": sums.bytes, "units": sums.units,
-            "largest": sums.largest, "bad_lines": sums.flaws,
+            "largest": sums.largest, "bad_lines": sums.flaws, "vectors": vectors.map(vectors_json),
         });
         console.report(&event)?;
         Ok(if sums.flaws == 0 {
@@ -74,7 +83,7 @@ impl<T: Target> InputJob<T> {
                 checked.map(|_| entry).map_err(|invalid| invalid.to_string())
             });
             match checked {
-                Ok(entry) => sums.add(&(destination.measure)(&entry)),
+                Ok(entry) => sums.add(&(destination.measure)(&destination.target, &entry)),
                 Err(words) => {
                     sums.flaws += 1;
                     if shown.is_shown(taken.place.input, false) {

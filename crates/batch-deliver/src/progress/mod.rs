@@ -4,5 +4,5 @@ mod estimate;
 mod summary;
 mod ticker;
 
-pub(crate) use self::summary::Summary;
+pub(crate) use self::summary::{Summary, unindexed, vectors_json};
 pub(crate) use self::ticker::{Ticker, WatchedDelivery};

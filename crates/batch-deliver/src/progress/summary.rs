@@ -12,7 +12,7 @@ use crate::keeping::{
     BadLines, CauseTally, DeadLetter, Failures, InputEnd, LettersWritten, Location, Reason, Settlement,
 };
 use crate::outcome::{CommandOutcome, Failure};
-use crate::sink::{Report, SimulatedService};
+use crate::sink::{Report, SimulatedService, VectorFigures};
 use crate::source::{LineBreaks, STANDARD_INPUT};
 
 /// The most ranges of undelivered lines that are printed.
@@ -31,6 +31,8 @@ pub(crate) struct Summary {
     pub(crate) bad_lines: BadLines,
     pub(crate) resumes: Option<Location>,
     pub(crate) simulated: Option<Arc<SimulatedService>>,
+    /// What the vector indexes of a table made of the items, if it has any.
+    pub(crate) vectors: Option<VectorFigures>,
     /// Whether an encoding was given for the inputs, which is not that of what is kept of them.
     pub(crate) is_decoded: bool,
     /// The values of rows that have line breaks, if there are any.
@@ -50,6 +52,9 @@ impl Summary {
         }
         if let Some(simulated) = &self.simulated {
             console.info(&simulated.compare(self.report.delivered));
+        }
+        if let Some(words) = self.vectors.as_ref().and_then(unindexed) {
+            console.warn(&words);
         }
         let undelivered = self.undelivered();
         for words in &undelivered {
@@ -364,6 +369,7 @@ impl Summary {
             "interrupted": self.settling.stop.was_interrupted(),
             "stopped": self.stopped,
             "input_error": self.ended.as_ref().map(ToString::to_string),
+            "vectors": self.vectors.map(vectors_json),
             "causes": causes(&handed_back),
             "other_causes": handed_back.reasons().1,
             "earlier_runs": {
@@ -374,4 +380,20 @@ impl Summary {
             },
         })
     }
+}
+
+/// How many items a vector index leaves out, if it leaves any out.
+pub(crate) fn unindexed(figures: &VectorFigures) -> Option<String> {
+    let items = counted(figures.unindexed, "item");
+    (figures.unindexed > 0).then(|| {
+        format!(
+            "{items} with a vector, but without the partition key of a vector index: the table takes them, and the index leaves them \
+             out; --refuse-unindexed refuses them"
+        )
+    })
+}
+
+/// The same for programs.
+pub(crate) fn vectors_json(figures: VectorFigures) -> Value {
+    json!({"unindexed": figures.unindexed, "write_bytes": figures.write_bytes})
 }

@@ -39,7 +39,7 @@ pub(crate) async fn bucket(
     let destination = Destination {
         target: S3Deletions::new(client, &name),
         name,
-        measure: |object| EntrySize {
+        measure: |_, object| EntrySize {
             bytes: object.key().len() + object.version_id().map_or(0, str::len),
             units: 1,
         },
@@ -47,6 +47,7 @@ pub(crate) async fn bucket(
         settings,
         site,
         simulated,
+        vectors: None,
     };
     Ok((destination, lookup))
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use aws_batch_delivery::targets::dynamo::{DynamoTable, VectorFigures};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Verdict, classify};
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -28,7 +29,7 @@ pub(crate) struct Destination<T: Target> {
     /// As it was named by the user.
     pub(crate) name: String,
     pub(crate) target: T,
-    pub(crate) measure: fn(&T::Entry) -> EntrySize,
+    pub(crate) measure: fn(&T, &T::Entry) -> EntrySize,
     /// The unit of the capacity.
     pub(crate) unit: &'static str,
     /// What identifies the service and the destination.
@@ -36,6 +37,16 @@ pub(crate) struct Destination<T: Target> {
     /// Where it is; `None` if nothing is sent.
     pub(crate) site: Option<Site>,
     pub(crate) simulated: Option<Arc<SimulatedService>>,
+    /// The table, which counts what its vector indexes make of the items.
+    pub(crate) vectors: Option<DynamoTable>,
+}
+
+impl<T: Target> Destination<T> {
+    /// What the vector indexes make of the items so far, if there are any.
+    pub(crate) fn vector_figures(&self) -> Option<VectorFigures> {
+        let figures = self.vectors.as_ref()?.vector_figures();
+        (figures != VectorFigures::default()).then_some(figures)
+    }
 }
 
 /// The size of an entry.
@@ -62,6 +73,8 @@ pub(crate) struct Access {
     pub(crate) is_dry_run: bool,
     /// Whether a journal is to recognize the destination, for which it is looked up.
     pub(crate) has_journal: bool,
+    /// Whether items are refused that a vector index would leave out.
+    pub(crate) refuses_unindexed: bool,
 }
 
 /// The settings that identify a simulated service.

@@ -23,7 +23,7 @@ mod undelivered;
 
 pub(crate) use aws_batch_delivery::sources::ReceiveProgress;
 pub(crate) use aws_batch_delivery::targets::BatchTarget;
-pub(crate) use aws_batch_delivery::targets::dynamo::{DynamoTable, ItemWrite};
+pub(crate) use aws_batch_delivery::targets::dynamo::{DynamoTable, ItemWrite, VectorFigures};
 pub(crate) use aws_batch_delivery::{DeliveryOptions, Disposition, Progress, Report, Snapshot};
 
 pub(crate) use self::bucket::bucket;

@@ -66,11 +66,12 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
     Ok(Destination {
         name: queue.to_string(),
         target: SqsQueue::new(client, url),
-        measure: |message| EntrySize::in_units(message_size(message), REQUEST),
+        measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
         settings,
         site,
         simulated,
+        vectors: None,
     })
 }
 

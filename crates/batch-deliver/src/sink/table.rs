@@ -53,6 +53,11 @@ pub(crate) async fn table(
     } = Box::pin(reached(name, key, access)).await?;
     // A table whose key is known is asked by the target as well, for its indexes and its throughput.
     let target = target(client, name, key.as_ref().filter(|_| is_given));
+    let target = if access.refuses_unindexed {
+        target.refuse_unindexed()
+    } else {
+        target
+    };
     if access.is_dry_run && !is_given {
         let what = format!("the table {name}");
         access
@@ -63,6 +68,7 @@ pub(crate) async fn table(
     }
     let destination = Destination {
         name: name.to_owned(),
+        vectors: Some(target.clone()),
         target,
         measure,
         unit: UNIT,
@@ -82,11 +88,12 @@ pub(crate) fn item_writes(destination: Destination<DynamoTable>) -> Result<Desti
     Ok(Destination {
         name: destination.name,
         target: destination.target.into(),
-        measure: |write: &ItemWrite| EntrySize::in_units(write.attributes().map_or(0, item_size), WRITE_UNIT),
+        measure: |_, write: &ItemWrite| EntrySize::in_units(write.attributes().map_or(0, item_size), WRITE_UNIT),
         unit: destination.unit,
         settings: destination.settings,
         site: destination.site,
         simulated: None,
+        vectors: destination.vectors,
     })
 }
 
@@ -214,9 +221,11 @@ impl ExistingTable {
     /// key.
     pub(crate) fn destination(&self, name: &str, key: &Key) -> Destination<DynamoTable> {
         let given = self.description.is_none().then_some(key);
+        let target = target(self.client.clone(), name, given);
         Destination {
             name: name.to_owned(),
-            target: target(self.client.clone(), name, given),
+            vectors: Some(target.clone()),
+            target,
             measure,
             unit: UNIT,
             settings: self.as_target(key),
@@ -371,12 +380,14 @@ pub(super) fn target(client: Client, table: &str, key: Option<&Key>) -> DynamoTa
     }
 }
 
-/// The size of an item, and a write unit for each started KiB. The units of a delete depend on the item in the table.
-fn measure(write: &WriteRequest) -> EntrySize {
+/// The size of an item, and its write units: one for each started KiB, in which vectors of a vector index count 4 bytes for each
+/// dimension. The units of a delete depend on the item in the table.
+fn measure(table: &DynamoTable, write: &WriteRequest) -> EntrySize {
     let bytes = match (write.put_request(), write.delete_request()) {
         (Some(put), _) => item_size(put.item()),
         (_, Some(delete)) => item_size(delete.key()),
         _ => 0,
     };
-    EntrySize::in_units(bytes, WRITE_UNIT)
+    let units = table.units(write);
+    EntrySize { bytes, units }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::block_in_place;
@@ -26,6 +27,9 @@ pub(crate) struct Worker<T: Target> {
     pub(super) job: Job<T>,
     reads: InputReads<T::Entry>,
     options: DeliveryOptions,
+    pace: PaceOptions,
+    /// The options of the last shard with a rate of its own, and that rate. Shards with the same rate share their pace.
+    limited: Mutex<Option<(f64, DeliveryOptions)>>,
     /// The time after which the delivery of a shard stops.
     deadline: Option<Duration>,
     /// The place of the dead letters of shards.
@@ -58,6 +62,8 @@ impl<T: Target> Worker<T> {
             job,
             reads,
             options: pace.options()?,
+            pace: pace.clone(),
+            limited: Mutex::default(),
             deadline: pace.deadline,
             dead_letters,
             checkpoints,
@@ -101,7 +107,7 @@ impl<T: Target> Worker<T> {
     ) -> Result<(ShardResult, Summary), ShardResult> {
         let dead_letter = self.dead_letter(shard).await?;
         let run = Run {
-            options: self.options(),
+            options: self.options(shard)?,
             dead_letter,
             failed: None,
             stop,
@@ -145,11 +151,37 @@ impl<T: Target> Worker<T> {
     }
 
     /// The options of the delivery of a shard, which begins now.
-    fn options(&self) -> DeliveryOptions {
-        match self.deadline {
+    fn options(&self, shard: &PlannedShard) -> Result<DeliveryOptions, ShardResult> {
+        let lower = |rate: &f64| self.pace.max_rate.is_none_or(|own| *rate < own);
+        let options = match shard.max_rate.filter(lower) {
             None => self.options.clone(),
-            Some(deadline) => self.options.clone().deadline(Instant::now() + deadline),
+            Some(rate) => self.limited(rate)?,
+        };
+        Ok(match self.deadline {
+            None => options,
+            Some(deadline) => options.deadline(Instant::now() + deadline),
+        })
+    }
+
+    /// The options of shards that have this rate.
+    fn limited(&self, rate: f64) -> Result<DeliveryOptions, ShardResult> {
+        if !(rate.is_finite() && rate >= 1.0) {
+            return Err(ShardResult::no_shard(&format!(
+                "max_rate is {rate}, and must be 1 or more"
+            )));
         }
+        let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, options)) = limited.as_ref().filter(|(of, _)| of.total_cmp(&rate).is_eq()) {
+            return Ok(options.clone());
+        }
+        let pace = PaceOptions {
+            max_rate: Some(rate),
+            deadline: None,
+            ..self.pace.clone()
+        };
+        let options = pace.options().map_err(|failure| ShardResult::unread(&failure))?;
+        *limited = Some((rate, options.clone()));
+        Ok(options)
     }
 
     /// Prints what came of a shard.

@@ -14,7 +14,7 @@ mod shard_result;
 
 pub(crate) use self::delivering::Worker;
 pub(crate) use self::export::Exporter;
-pub(crate) use self::plan::{InputVersion, PlannedShard, interleaved, segments as planned_segments};
+pub(crate) use self::plan::{InputVersion, PlannedShard, divide_rate, interleaved, segments as planned_segments};
 pub(crate) use self::segment_source::{SegmentSource, SourceTables};
 pub(crate) use self::serve::work;
 pub(crate) use self::shard::{Shard, ShardArgument};

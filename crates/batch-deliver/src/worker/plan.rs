@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 160;
 const LONGEST_EXECUTION: usize = 80;
 
 /// A planned shard: the bytes of an input, or the segments of a table, from `begin` to before `end`.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PlannedShard {
     pub(crate) input: String,
     #[serde(flatten)]
@@ -22,6 +22,9 @@ pub(crate) struct PlannedShard {
     /// The input of which this is a part. It is written without one, too, since a state machine takes each field of a shard by its name.
     #[serde(default)]
     pub(crate) version: Option<InputVersion>,
+    /// The most units per second of its delivery. It is written without one, too, as the version is.
+    #[serde(default)]
+    pub(crate) max_rate: Option<f64>,
     /// The execution of the state machine that hands the shard out, which checkpoints need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) execution: Option<String>,
@@ -117,9 +120,21 @@ pub(crate) fn interleaved(inputs: &[(String, InputVersion, u64)]) -> Vec<Planned
         input: input.clone(),
         part,
         version: Some(version.clone()),
+        max_rate: None,
         execution: None,
     });
     planned.collect()
+}
+
+/// Divides a rate among workers, and gives each shard the part of the one that will deliver it. Where there are fewer shards than workers,
+/// the others have nothing to do. A part is 1 at least.
+pub(crate) fn divide_rate(shards: &mut [PlannedShard], rate: f64, workers: u32) -> f64 {
+    let parts = u32::try_from(shards.len()).unwrap_or(u32::MAX).clamp(1, workers.max(1));
+    let part = (rate / f64::from(parts)).max(1.0);
+    for shard in shards {
+        shard.max_rate = Some(part);
+    }
+    part
 }
 
 /// The segments of a table, each a shard.
@@ -131,6 +146,7 @@ pub(crate) fn segments(table: &str, count: u32) -> Vec<PlannedShard> {
             end: u64::from(number) + 1,
         },
         version: None,
+        max_rate: None,
         execution: None,
     };
     (0..count).map(shard).collect()
@@ -163,6 +179,19 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// However many workers there are, those that are at work never write more than the rate, and all of it if a unit is enough for each.
+        #[test]
+        fn workers_never_write_more_than_the_divided_rate(count in 1_u32..2_000, workers in 1_u32..3_000, rate in 1.0_f64..100_000.0) {
+            let mut shards = segments("films", count);
+            let part = divide_rate(&mut shards, rate, workers);
+            prop_assert!(shards.iter().all(|shard| shard.max_rate == Some(part)));
+            let at_work = f64::from(workers.min(count));
+            let sum = part * at_work;
+            prop_assert!(sum <= rate.max(at_work) * 1.000_001 && sum >= rate * 0.999_999, "{} of {}", sum, rate);
+        }
+    }
+
     fn shard(input: &str) -> PlannedShard {
         PlannedShard {
             input: input.to_owned(),
@@ -171,6 +200,7 @@ mod tests {
                 end: u64::MAX,
             },
             version: None,
+            max_rate: None,
             execution: None,
         }
     }

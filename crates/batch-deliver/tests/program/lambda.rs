@@ -91,6 +91,34 @@ fn a_shard_that_takes_longer_than_the_function_may_is_given_back_before_that() {
     );
 }
 
+/// The rate of the plan, and not that of the function, which is higher.
+#[test]
+fn a_shard_is_delivered_with_its_part_of_the_rate() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", items(0..400));
+    let shard =
+        |max_rate: Value| json!({"input": "a.jsonl", "begin": 0, "end": items(0..400).len(), "max_rate": max_rate});
+    let shards = [
+        shard(json!(100)),
+        shard(Value::Null),
+        shard(json!(0.5)),
+        shard(json!("fast")),
+    ];
+    let function = Function::start(&folder, 1_000_000, Duration::from_mins(15), shards);
+    let seconds = || {
+        let (operation, counts) = function.answer();
+        assert_eq!((operation.as_str(), &counts["delivered"]), ("response", &json!(400)));
+        counts["seconds"].as_f64().unwrap()
+    };
+    let (limited, unlimited) = (seconds(), seconds());
+    assert!(limited > 2.5, "{limited} s");
+    assert!(unlimited < limited, "{unlimited} s");
+    for _ in 0..2 {
+        let (operation, answer) = function.answer();
+        assert_eq!((operation.as_str(), &answer["errorType"]), ("error", &json!("NoShard")));
+    }
+}
+
 /// Its shard would be given back before it begins, again and again. Lambda's default is 3 s.
 #[test]
 fn a_function_whose_timeout_leaves_no_time_says_so() {

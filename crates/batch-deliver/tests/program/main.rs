@@ -26,6 +26,7 @@ mod input;
 mod journals;
 #[cfg(unix)]
 mod lambda;
+mod languages;
 mod manual;
 mod matching;
 #[cfg(target_os = "linux")]
@@ -58,6 +59,7 @@ mod summary;
 mod tables;
 mod trouble;
 mod values;
+mod vectors;
 #[cfg(unix)]
 mod worker;
 #[cfg(unix)]

@@ -93,7 +93,7 @@ fn a_plan_has_every_segment_once() {
     let tables = Tables::new(100, 1e6);
     let shard = |number: u32| {
         let input = "dynamodb://items?segments=3";
-        json!({"input": input, "begin": number, "end": number + 1, "version": null, "execution": "one"})
+        json!({"input": input, "begin": number, "end": number + 1, "version": null, "max_rate": null, "execution": "one"})
     };
     assert_eq!(tables.plan(3), [shard(0), shard(1), shard(2)]);
     let endpoint = tables.from.arguments();

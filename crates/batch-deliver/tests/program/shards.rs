@@ -110,7 +110,35 @@ fn a_plan_has_every_byte_of_every_input_once() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let expected = [(0, 5), (5, 10), (10, 15)]
-        .map(|(begin, end)| json!({"input": "c.txt", "begin": begin, "end": end, "version": {"bytes": 15}}));
+        .map(|(begin, end)| json!({"input": "c.txt", "begin": begin, "end": end, "version": {"bytes": 15}, "max_rate": null}));
     assert_eq!(lines, expected);
     folder.run("plan --shard-bytes 0 c.txt").expect(2, "a size above 0");
+}
+
+#[test]
+fn a_plan_divides_a_rate_among_the_workers_that_have_a_shard() {
+    let folder = Folder::new();
+    folder.write("c.txt", "one, two\nthree\n");
+    let plan = |options: &str| folder.run(&format!("plan --shard-bytes 5B --format lines {options} c.txt"));
+    for (options, part, words) in [
+        (
+            "--max-rate 8000 --workers 2",
+            4_000.0,
+            "each shard is delivered with 4,000 units a second at most",
+        ),
+        // There are three shards.
+        ("--max-rate 9000 --workers 64", 3_000.0, "with 3,000 units"),
+        ("--max-rate 1 --workers 2", 1.0, "with 1"),
+    ] {
+        let plan = plan(options);
+        plan.expect(0, words);
+        let shards: Vec<Value> = serde_json::from_str(&plan.stdout).unwrap();
+        assert_eq!(shards.len(), 3);
+        assert!(
+            shards.iter().all(|shard| shard["max_rate"] == json!(part)),
+            "{shards:?}"
+        );
+    }
+    plan("--max-rate 8000").expect(2, "--workers");
+    plan("--workers 4").expect(2, "--max-rate");
 }

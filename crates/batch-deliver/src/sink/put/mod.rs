@@ -39,14 +39,14 @@ pub(crate) async fn stream(
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
         target: |client, stream| KinesisStream::new(client, stream),
-        measure: |record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
+        measure: |_, record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
         unit: "payload units of 25 KiB",
     };
     if aggregate {
         service.simulate = SimulatedService::aggregated_stream;
         service.target = |client, stream| KinesisStream::new(client, stream).aggregated();
         // The payload units are those of all together.
-        service.measure = |record| EntrySize::in_units(record_size(record), 1);
+        service.measure = |_, record| EntrySize::in_units(record_size(record), 1);
         service.unit = "bytes in payload units of 25 KiB";
     }
     service.destination(name, access).await
@@ -64,7 +64,7 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
         of_simulator: Simulator::firehose_client,
         of_config: aws_sdk_firehose::Client::new,
         target: |client, stream| FirehoseStream::new(client, stream),
-        measure: |record| EntrySize::in_units(record.data().as_ref().len(), INGESTED),
+        measure: |_, record| EntrySize::in_units(record.data().as_ref().len(), INGESTED),
         unit: "times 5 KiB",
     };
     service.destination(name, access).await
@@ -78,7 +78,7 @@ pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<Sn
         of_simulator: Simulator::sns_client,
         of_config: aws_sdk_sns::Client::new,
         target: |client, arn| SnsTopic::new(client, arn),
-        measure: |message| EntrySize::in_units(message_size(message), REQUEST),
+        measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
     };
     service.destination(arn, access).await
@@ -92,7 +92,7 @@ pub(crate) async fn event_bus(name: String, access: &Access) -> Result<Destinati
         of_simulator: Simulator::eventbridge_client,
         of_config: aws_sdk_eventbridge::Client::new,
         target: |client, bus| EventBus::new(client, bus),
-        measure: |event| EntrySize::in_units(event_size(event), REQUEST),
+        measure: |_, event| EntrySize::in_units(event_size(event), REQUEST),
         unit: "events' worth of 64 KiB",
     };
     service.destination(name, access).await
@@ -106,7 +106,7 @@ struct PutService<C, T: Target> {
     of_simulator: fn(&Simulator) -> C,
     of_config: fn(&SdkConfig) -> C,
     target: fn(C, &str) -> T,
-    measure: fn(&T::Entry) -> EntrySize,
+    measure: fn(&T, &T::Entry) -> EntrySize,
     unit: &'static str,
 }
 
@@ -140,6 +140,7 @@ impl<C, T: Target> PutService<C, T> {
             // Nothing that is there is changed.
             site: None,
             simulated,
+            vectors: None,
         })
     }
 }
