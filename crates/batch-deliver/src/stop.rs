@@ -52,14 +52,19 @@ impl Stop {
                 () = signals.interrupt.received() => {}
                 () = signals.hang_up.received() => {}
             }
-            stop.was_interrupted.store(true, Relaxed);
-            stop.token.cancel();
+            stop.interrupt();
             console.info("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
             // A connection that ends may say so more than once.
             signals.interrupt.received().await;
             console.clear_bar();
             process::exit(1);
         });
+    }
+
+    /// Ends the delivery cleanly.
+    pub(crate) fn interrupt(&self) {
+        self.was_interrupted.store(true, Relaxed);
+        self.token.cancel();
     }
 
     /// A stop that follows this one, and can be triggered alone.

@@ -133,7 +133,7 @@ impl Console {
         if !self.is_json {
             return Ok(());
         }
-        let mut output = stdout().lock();
+        let mut output = standard_output();
         let printed = writeln!(output, "{event}").and_then(|()| output.flush());
         printed.inspect_err(|_| self.is_closed.store(true, Relaxed))
     }
@@ -155,6 +155,11 @@ impl Console {
 pub(crate) fn print(words: &str) {
     // A standard error that is closed or full cannot be reported anywhere.
     let _ = writeln!(stderr(), "{}", escaped(words));
+}
+
+/// The standard output, for what programs read.
+pub(crate) fn standard_output() -> Box<dyn Write> {
+    Box::new(stdout().lock())
 }
 
 /// Characters of the bar on a terminal with this many columns.
