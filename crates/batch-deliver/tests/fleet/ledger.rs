@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::activity::HEARTBEAT;
 use crate::bucket::Objects;
 use crate::content::{
-    Position, STALE, checkpoint, exported, number, number_of_record, numbers, position, settled_runs,
+    Position, checkpoint, exported, number, number_of_record, numbers, position, settled_runs, stale,
 };
 use crate::load::Entry;
 
@@ -116,7 +116,7 @@ impl Ledger {
     /// A checkpoint of another load stands in the place of the first shard's.
     pub(crate) fn leave_a_stale_checkpoint(&self) {
         let key = self.shards[0].checkpoint.clone();
-        self.objects.lock().unwrap().insert(key, STALE.into());
+        self.objects.lock().unwrap().insert(key, stale());
     }
 
     /// The numbers of the entries of a shard.
@@ -307,7 +307,7 @@ impl Ledger {
 
     /// The entries that a checkpoint of this load has settled.
     fn settled(&self, shard: usize, content: &[u8]) -> Option<BTreeSet<u32>> {
-        if content == STALE.as_bytes() {
+        if content == stale() {
             return None;
         }
         let Shard {
