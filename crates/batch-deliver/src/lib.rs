@@ -26,6 +26,9 @@ mod blocking;
 mod commands;
 mod connection;
 mod console;
+#[cfg(test)]
+#[path = "../tests/fleet/in_process/mod.rs"]
+mod fleet;
 mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]

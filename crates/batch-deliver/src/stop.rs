@@ -45,6 +45,10 @@ impl Stop {
     /// The first Ctrl-C, request to terminate, or end of the connection ends the delivery cleanly; a second Ctrl-C or request ends
     /// the program with exit code 1.
     pub(crate) fn on_interrupt(&self, console: Console) {
+        #[cfg(test)]
+        if crate::fleet::is_told_by(self) {
+            return;
+        }
         let stop = self.clone();
         let mut signals = Signals::listen();
         tokio::spawn(async move {

@@ -153,12 +153,20 @@ impl Console {
 /// Prints one line. Everything that the program says on the standard error goes through here, so that no name and no answer of a
 /// service is obeyed by the terminal.
 pub(crate) fn print(words: &str) {
+    #[cfg(test)]
+    if crate::fleet::says(words) {
+        return;
+    }
     // A standard error that is closed or full cannot be reported anywhere.
     let _ = writeln!(stderr(), "{}", escaped(words));
 }
 
 /// The standard output, for what programs read.
 pub(crate) fn standard_output() -> Box<dyn Write> {
+    #[cfg(test)]
+    if let Some(output) = crate::fleet::standard_output() {
+        return output;
+    }
     Box::new(stdout().lock())
 }
 
