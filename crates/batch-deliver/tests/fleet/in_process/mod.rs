@@ -5,6 +5,15 @@
 //! `FLEET_SEED=17` prints the trace of a seed, `FLEET_SEEDS=10000` tries the first 10,000, and `FLEET_SEEDS=5000..6000` a part of them.
 //! Of 20,000 or more, each [rare state](rare) has to be reached by one.
 
+#![cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "only there the entropy of a process can be replaced"
+    )
+)]
+
 #[path = "../activity.rs"]
 mod activity;
 #[path = "../../program/bucket.rs"]
