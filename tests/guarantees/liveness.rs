@@ -51,6 +51,7 @@ fn phases() -> impl Strategy<Value = Phase> {
         any::<bool>().prop_map(|applied| InjectedFault::Hung { applied }),
         any::<bool>().prop_map(InjectedFault::internal_error),
         Just(InjectedFault::Unprocessed(9)),
+        Just(InjectedFault::error(400, "ExpiredTokenException", false)),
         Just(InjectedFault::Slow(Duration::from_secs(3))),
         any::<bool>().prop_map(|applied| InjectedFault::Garbage { applied }),
     ];
