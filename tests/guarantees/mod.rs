@@ -12,6 +12,7 @@ mod entries;
 mod frozen;
 mod groups;
 mod index_keys;
+mod liveness;
 mod lookups;
 mod mocks;
 mod named_waits;

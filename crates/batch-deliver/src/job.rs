@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::task;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::first_entries::FirstEntriesCheck;
@@ -24,6 +23,7 @@ use self::reading::ReaderHandle;
 pub(crate) use self::reading::StartFailure;
 use self::table_scan::not_compared;
 pub(crate) use self::table_scan::{DELIVERED_AGAIN, EntryMaker, ItemJournal, TableScan};
+use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::console::{Console, grouped};
 use crate::keeping::{
@@ -77,16 +77,16 @@ pub(crate) struct Run {
 }
 
 impl<T: Target> Job<T> {
-    /// Opens the journal at this place, if there is one, and with it what earlier runs have left of the source. Blocks.
-    pub(crate) fn open<'a>(
+    /// Opens the journal at this place, if there is one, and with it what earlier runs have left of the source.
+    pub(crate) async fn open<'a>(
         &self,
         source: Source<'a, T::Entry>,
         location: Option<&Location>,
         claim: Claim,
     ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
         match source {
-            Source::Inputs(inputs, reads) => self.open_inputs(inputs, reads, location, claim),
-            Source::Table(scan, entry) => self.open_table(scan, entry, location, claim),
+            Source::Inputs(inputs, reads) => self.open_inputs(inputs, reads, location, claim).await,
+            Source::Table(scan, entry) => self.open_table(scan, entry, location, claim).await,
         }
     }
 
@@ -98,8 +98,8 @@ impl<T: Target> Job<T> {
         ])
     }
 
-    /// The inputs, with the journal at this place if there is one. Blocks.
-    fn open_inputs<'a>(
+    /// The inputs, with the journal at this place if there is one.
+    async fn open_inputs<'a>(
         &self,
         inputs: Vec<Input>,
         reads: &'a InputReads<T::Entry>,
@@ -118,8 +118,7 @@ impl<T: Target> Job<T> {
         let settings = self.identity().chain([(ORDER, reads.order().name().to_owned())]);
         let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
         let unknown = identity.unknown();
-        let open = || LoadState::open(location, identity, claim, &self.connection, &self.console);
-        let state = task::block_in_place(open)?;
+        let state = LoadState::open(location, identity, claim, &self.connection, &self.console).await?;
         let settled = state.settled.len();
         if settled > 0 {
             if let Some(unknown) = unknown {
@@ -142,19 +141,22 @@ impl<T: Target> Job<T> {
         })
     }
 
-    /// The items of a table, with the journal at this place if there is one. Blocks.
-    fn open_table<'a>(
+    /// The items of a table, with the journal at this place if there is one.
+    async fn open_table<'a>(
         &self,
         scan: TableScan<'a>,
         entry: EntryMaker<T::Entry>,
         location: Option<&Location>,
         claim: Claim,
     ) -> Result<OpenedJob<'a, T::Entry>, Failure> {
-        let journal = |location| {
-            let settings = self.identity().collect();
-            scan.journal(location, settings, claim, &self.connection, &self.console)
+        let opened = match location {
+            None => None,
+            Some(location) => {
+                let settings = self.identity().collect();
+                let opened = scan.journal(location, settings, claim, &self.connection, &self.console);
+                Some(opened.await?)
+            }
         };
-        let opened = location.map(journal).transpose()?;
         let found = opened.as_ref();
         Ok(OpenedJob {
             failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
@@ -180,7 +182,7 @@ impl<T: Target> Job<T> {
             Err(failure) => {
                 if let Some(dead_letter) = &dead_letter {
                     // Removes empty files.
-                    task::block_in_place(|| dead_letter.close());
+                    block_in_place(|| dead_letter.close());
                 }
                 return Err(failure);
             }
@@ -234,8 +236,10 @@ impl<T: Target> Job<T> {
         settling.end(delivered.handed_back()).await;
         let (report, stream_error, stopped) = delivered.parts();
         let ended = stream_error.and_then(|error| error.downcast::<InputEnd>().ok());
-        let journal = settling.journal.as_ref();
-        let journal_error = task::block_in_place(|| journal.and_then(|journal| journal.close().err()));
+        let journal_error = match &settling.journal {
+            None => None,
+            Some(journal) => journal.close().await.err(),
+        };
         Ok(Summary {
             is_decoded: false,
             line_breaks: None,

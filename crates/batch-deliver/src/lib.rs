@@ -17,14 +17,18 @@
 //! | `format/` | how the bytes of an input become entries, or have a flaw |
 //! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own; the items of a table |
 //! | `output/` | which file, pipe or device the name of an output leads to, and whether it still does at the end |
-//! | `connection/`, `console/`, `stop`, `outcome` | what all of them use: credentials, region, endpoints and lookups, the output, signals, and the exit code |
+//! | `connection/`, `console/`, `stop`, `outcome`, `blocking` | what all of them use: credentials, region, endpoints and lookups, the output, signals, the exit code, and threads |
 //!
 //! Each imports only what is below it in this table: see `tests/imports.rs`.
 
 mod arguments;
+mod blocking;
 mod commands;
 mod connection;
 mod console;
+#[cfg(test)]
+#[path = "../tests/fleet/in_process/mod.rs"]
+mod fleet;
 mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
@@ -49,5 +53,5 @@ pub async fn run(arguments: Arguments) -> ExitCode {
     if let Err(failure) = &ended {
         console::print(&format!("error: {failure}"));
     }
-    outcome::exit_code(&ended)
+    ExitCode::from(outcome::exit_code(&ended))
 }

@@ -1,7 +1,6 @@
 //! How the program ends.
 
 use std::fmt;
-use std::process::ExitCode;
 
 /// The exit code of a program that was interrupted and has stopped cleanly: 128 and the number of the signal.
 const INTERRUPTED: u8 = 130;
@@ -38,11 +37,11 @@ impl fmt::Display for Failure {
 }
 
 /// The exit code of the program: 0 all delivered, 1 something was not, 2 nothing was started, 130 interrupted.
-pub(crate) fn exit_code(ended: &Result<CommandOutcome, Failure>) -> ExitCode {
+pub(crate) fn exit_code(ended: &Result<CommandOutcome, Failure>) -> u8 {
     match ended {
-        Ok(CommandOutcome::Delivered) => ExitCode::SUCCESS,
-        Ok(CommandOutcome::Undelivered) | Err(Failure::Failed(_)) => ExitCode::from(1),
-        Ok(CommandOutcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        Err(Failure::WrongUse(_) | Failure::Unequipped(_) | Failure::InUse(_)) => ExitCode::from(2),
+        Ok(CommandOutcome::Delivered) => 0,
+        Ok(CommandOutcome::Undelivered) | Err(Failure::Failed(_)) => 1,
+        Ok(CommandOutcome::Interrupted) => INTERRUPTED,
+        Err(Failure::WrongUse(_) | Failure::Unequipped(_) | Failure::InUse(_)) => 2,
     }
 }

@@ -45,6 +45,10 @@ impl Stop {
     /// The first Ctrl-C, request to terminate, or end of the connection ends the delivery cleanly; a second Ctrl-C or request ends
     /// the program with exit code 1.
     pub(crate) fn on_interrupt(&self, console: Console) {
+        #[cfg(test)]
+        if crate::fleet::is_told_by(self) {
+            return;
+        }
         let stop = self.clone();
         let mut signals = Signals::listen();
         tokio::spawn(async move {
@@ -52,14 +56,19 @@ impl Stop {
                 () = signals.interrupt.received() => {}
                 () = signals.hang_up.received() => {}
             }
-            stop.was_interrupted.store(true, Relaxed);
-            stop.token.cancel();
+            stop.interrupt();
             console.info("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
             // A connection that ends may say so more than once.
             signals.interrupt.received().await;
             console.clear_bar();
             process::exit(1);
         });
+    }
+
+    /// Ends the delivery cleanly.
+    pub(crate) fn interrupt(&self) {
+        self.was_interrupted.store(true, Relaxed);
+        self.token.cancel();
     }
 
     /// A stop that follows this one, and can be triggered alone.

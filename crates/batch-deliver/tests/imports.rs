@@ -9,7 +9,8 @@ use circles::{circle, folders, graph};
 use source::modules;
 
 /// The files and folders of the crate, each of which imports only those before it.
-const FROM_THE_BOTTOM: [&str; 15] = [
+const FROM_THE_BOTTOM: [&str; 16] = [
+    "blocking",
     "outcome",
     "console",
     "stop",

@@ -88,7 +88,7 @@ pub(super) async fn run(arguments: CopyArguments) -> Result<CommandOutcome, Fail
     let (target, time) = (target.as_ref(), to.lookup_time);
     if !arguments.if_absent {
         let job = job(&arguments, destination, console);
-        let opened = from_table.open(&job, move |item| writes.of(item))?;
+        let opened = from_table.open(&job, move |item| writes.of(item)).await?;
         begin(&arguments, &job, &source, target, opened.has_begun, time).await?;
         return from_table.deliver(&job, opened).await;
     }
@@ -99,7 +99,8 @@ pub(super) async fn run(arguments: CopyArguments) -> Result<CommandOutcome, Fail
         values: HashMap::new(),
     };
     let job = job(&arguments, sink::item_writes(destination)?, console);
-    let opened = from_table.open(&job, move |item| expressions.write(writes.of(item)?))?;
+    let opened = from_table.open(&job, move |item| expressions.write(writes.of(item)?));
+    let opened = opened.await?;
     begin(&arguments, &job, &source, target, opened.has_begun, time).await?;
     from_table.deliver(&job, opened).await
 }

@@ -4,10 +4,9 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::task;
-
 use super::site;
 use crate::arguments::CommonArguments;
+use crate::blocking::block_in_place;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, grouped};
 use crate::job::{InputJob, InputReads, Job, Occasion, Run, Source, StartFailure};
@@ -45,12 +44,12 @@ pub(super) async fn deliver_after<T: Target>(
     if delivery.reads.order.is_none() && inputs.iter().all(|input| input.has_own_keys) {
         delivery.reads.order = Some(Order::Turns);
     }
-    let inputs = shard(&delivery, common, inputs)?;
+    let inputs = shard(&delivery, common, inputs).await?;
     let console = delivery.job.console.clone();
     console.info(&format!("reading {}", described(&inputs)));
     Places::check_inputs(&inputs)?;
     if common.dry_run {
-        return task::block_in_place(|| delivery.dry_run(inputs));
+        return block_in_place(|| delivery.dry_run(inputs));
     }
     let places = Places {
         failed: delivery.failed.clone(),
@@ -68,7 +67,7 @@ pub(super) async fn deliver_after<T: Target>(
         site::say(&console, &[place], before.is_some()).await;
     }
     if let Some(before) = before {
-        task::block_in_place(|| before(&delivery, &inputs))?;
+        block_in_place(|| before(&delivery, &inputs))?;
         // The inputs are read again.
         let _ = delivery.reads.format.take_line_breaks();
     }
@@ -90,7 +89,9 @@ pub(super) async fn deliver_after<T: Target>(
     let stop = Stop::default();
     stop.print_warnings(console.clone(), can_be_renewed);
     let source = Source::Inputs(inputs, &reads);
-    let opened = job.open(source, places.resume.as_ref(), common.recovery.claim())?;
+    let opened = job
+        .open(source, places.resume.as_ref(), common.recovery.claim())
+        .await?;
     stop.on_interrupt(console.clone());
     let run = Run {
         options,
@@ -109,11 +110,11 @@ pub(super) async fn deliver_after<T: Target>(
         line_breaks: reads.format.take_line_breaks(),
         ..summary
     };
-    summary.print(&console)
+    summary.print(&console).await
 }
 
 /// The part of the inputs that this process reads.
-fn shard<T: Target>(
+async fn shard<T: Target>(
     InputJob { job, reads, .. }: &InputJob<T>,
     common: &CommonArguments,
     inputs: Vec<Input>,
@@ -121,7 +122,7 @@ fn shard<T: Target>(
     let Some(shard) = Shard::wanted(common.shard, |name| env::var(name).ok())? else {
         return Ok(inputs);
     };
-    let (own, whole) = task::block_in_place(|| shard.of(inputs, |input| reads.can_be_cut(input)))?;
+    let (own, whole) = shard.of(inputs, async |input| reads.can_be_cut(input).await).await?;
     job.console.info(&match whole {
         0 => format!("shard {shard}"),
         _ => format!(

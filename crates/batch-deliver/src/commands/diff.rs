@@ -4,13 +4,13 @@ use std::io::{self, Write, stdout};
 
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
-use tokio::task;
 use tokio::time::{Instant, timeout_at};
 
 use super::estimate::{Estimate, TableFigures};
 use super::simulation::{Simulation, table};
 use super::table::known_key;
 use crate::arguments::{DiffArguments, SimulatedTable};
+use crate::blocking::block_in_place;
 use crate::connection::can_be_renewed;
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::format::{Item, Key, comparable};
@@ -94,7 +94,7 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<CommandOutcome, Fail
     }
     ended?;
     let printed = |error: io::Error| Failure::Failed(format!("the differences cannot be written: {error}"));
-    let compared = task::block_in_place(|| pairs.compare(print)).map_err(printed)?;
+    let compared = block_in_place(|| pairs.compare(print)).map_err(printed)?;
     console.info(&format!(
         "{} in {}, {} read units",
         words(&compared, names),

@@ -1,7 +1,5 @@
 //! Deletes and updates the items of a table that an expression holds for, or all of them.
 
-use tokio::task;
-
 use super::estimate::{Estimate, write_units};
 use super::mismatch::mismatch;
 use super::question::{can_ask, question};
@@ -12,6 +10,7 @@ use super::table_delivery::TableDelivery;
 use crate::arguments::{
     CommonArguments, Condition, DeleteArguments, MatchArguments, SimulatedContent, TableArguments, UpdateArguments,
 };
+use crate::blocking::block_in_place;
 use crate::console::{Console, counted, grouped, rate};
 use crate::format::{Item, Key, Writes};
 use crate::job::Job;
@@ -198,7 +197,7 @@ impl<'a> MatchedItems<'a> {
             _ => counted(self.counted().await?.0, "item"),
         };
         let words = format!("{verb} {count} of {table}?");
-        task::block_in_place(|| question(&words, self.verb.nothing()))
+        block_in_place(|| question(&words, self.verb.nothing()))
     }
 
     /// How many items there are, and the read units that counting them has taken.
@@ -264,7 +263,7 @@ impl<'a> MatchedItems<'a> {
             options: PaceOptions::from(&self.common.pace).options()?,
             when_nothing_matches: mismatch(&self.reads, &self.key),
         };
-        let opened = from_table.open(&job, entry)?;
+        let opened = from_table.open(&job, entry).await?;
         from_table.deliver(&job, opened).await
     }
 }

@@ -1,8 +1,6 @@
 //! Divides inputs or a table into shards for workers, and prints them.
 
-use std::io::{self, Write, stdout};
-
-use tokio::task;
+use std::io::{self, Write};
 
 use crate::arguments::{PlanArguments, PlanFormat};
 use crate::console::{self, counted, grouped, rate, size};
@@ -21,20 +19,20 @@ pub(super) async fn run(arguments: PlanArguments) -> Result<CommandOutcome, Fail
     }
     let inputs = named(&arguments.inputs, &(&arguments.service).into()).await?;
     console::print(&format!("reading {}", described(&inputs)));
-    let sized = inputs.into_iter().map(|input| {
+    let mut sized = Vec::new();
+    for input in inputs {
         let cannot = |words: String| Failure::WrongUse(format!("{} cannot be planned: {words}", input.name));
         let version =
             InputVersion::of(&input).ok_or_else(|| cannot("workers read only files and objects of S3".to_owned()))?;
-        let is_cut = task::block_in_place(|| can_be_cut(&input, arguments.format));
+        let is_cut = can_be_cut(&input, arguments.format).await;
         let is_cut = is_cut.map_err(|error| cannot(error.to_string()))?;
         let count = if is_cut {
             version.bytes.div_ceil(arguments.shard_bytes)
         } else {
             1
         };
-        Ok((input.name, version, count.max(1)))
-    });
-    let sized = sized.collect::<Result<Vec<_>, Failure>>()?;
+        sized.push((input.name, version, count.max(1)));
+    }
     let mut shards = interleaved(&sized);
     let bytes = sized.iter().map(|(_, version, _)| version.bytes).sum();
     console::print(&format!(
@@ -72,8 +70,8 @@ async fn of_table(name: &str, arguments: &PlanArguments) -> Result<CommandOutcom
     Ok(CommandOutcome::Delivered)
 }
 
-fn can_be_cut(input: &Input, cutting: PlanFormat) -> io::Result<bool> {
-    let start = input.start()?;
+async fn can_be_cut(input: &Input, cutting: PlanFormat) -> io::Result<bool> {
+    let start = input.start().await?;
     Ok(start.is_some_and(|start| match cutting {
         PlanFormat::Lines => refusal(&start).is_none(),
         PlanFormat::Auto => TableFormat::Auto.can_be_cut(&start, &input.name),
@@ -86,7 +84,7 @@ fn write(shards: &[PlannedShard], lines: bool) -> io::Result<()> {
     } else {
         ("[\n", ",\n", "\n]\n")
     };
-    let mut output = io::BufWriter::new(stdout().lock());
+    let mut output = io::BufWriter::new(console::standard_output());
     output.write_all(before.as_bytes())?;
     for (index, shard) in shards.iter().enumerate() {
         if index > 0 {

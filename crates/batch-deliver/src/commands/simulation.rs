@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use tokio::task;
 
 use crate::arguments::{Content, Service, SimulatedContent};
+use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::console::{Console, counted};
 use crate::format::{
@@ -193,7 +193,7 @@ fn entries<E>(name: &str, format: impl Format<E> + 'static) -> Result<Vec<E>, Fa
         }
         Ok(entries)
     };
-    task::block_in_place(&mut read)
+    block_in_place(&mut read)
 }
 
 fn unmade(error: &impl std::fmt::Display) -> Failure {

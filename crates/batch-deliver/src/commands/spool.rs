@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::task::block_in_place;
 
 use crate::arguments::SpoolArguments;
+use crate::blocking::block_in_place;
 use crate::console::{Console, escaped, grouped, size, time};
 use crate::keeping::MovedLines;
 use crate::outcome::{CommandOutcome, Failure};

@@ -25,7 +25,7 @@ pub(super) struct TableDelivery<'a> {
 
 impl<'a> TableDelivery<'a> {
     /// Opens the journal, if one is requested.
-    pub(super) fn open<T: Target>(
+    pub(super) async fn open<T: Target>(
         &self,
         job: &Job<T>,
         entry: impl Fn(Item) -> Result<T::Entry, Flaw> + Send + Sync + 'static,
@@ -37,7 +37,7 @@ impl<'a> TableDelivery<'a> {
             unsure: DELIVERED_AGAIN,
         };
         let source = Source::Table(scan, Arc::new(entry));
-        job.open(source, self.places.resume.as_ref(), self.claim)
+        job.open(source, self.places.resume.as_ref(), self.claim).await
     }
 
     /// Delivers the items.
@@ -70,7 +70,7 @@ impl<'a> TableDelivery<'a> {
             StartFailure::Journal(error) => Failure::WrongUse(error.to_string()),
             StartFailure::Entries(failure) => failure,
         })?;
-        let ended = summary.print(console)?;
+        let ended = summary.print(console).await?;
         let words = self.when_nothing_matches.filter(|_| !has_begun && summary.is_empty());
         if let Some(words) = words.filter(|_| ended == CommandOutcome::Delivered) {
             console.warn(&words);

@@ -133,7 +133,7 @@ impl Console {
         if !self.is_json {
             return Ok(());
         }
-        let mut output = stdout().lock();
+        let mut output = standard_output();
         let printed = writeln!(output, "{event}").and_then(|()| output.flush());
         printed.inspect_err(|_| self.is_closed.store(true, Relaxed))
     }
@@ -153,8 +153,21 @@ impl Console {
 /// Prints one line. Everything that the program says on the standard error goes through here, so that no name and no answer of a
 /// service is obeyed by the terminal.
 pub(crate) fn print(words: &str) {
+    #[cfg(test)]
+    if crate::fleet::says(words) {
+        return;
+    }
     // A standard error that is closed or full cannot be reported anywhere.
     let _ = writeln!(stderr(), "{}", escaped(words));
+}
+
+/// The standard output, for what programs read.
+pub(crate) fn standard_output() -> Box<dyn Write> {
+    #[cfg(test)]
+    if let Some(output) = crate::fleet::standard_output() {
+        return output;
+    }
+    Box::new(stdout().lock())
 }
 
 /// Characters of the bar on a terminal with this many columns.

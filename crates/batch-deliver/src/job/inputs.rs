@@ -19,9 +19,9 @@ pub(crate) struct InputReads<E> {
 }
 
 impl<E: Send + Sync + 'static> InputReads<E> {
-    /// Whether the input can be read in parts. Blocks.
-    pub(crate) fn can_be_cut(&self, input: &Input) -> io::Result<bool> {
-        let start = input.start()?;
+    /// Whether the input can be read in parts.
+    pub(crate) async fn can_be_cut(&self, input: &Input) -> io::Result<bool> {
+        let start = input.start().await?;
         Ok(start.is_some_and(|start| self.format.can_be_cut(&start, &input.name)))
     }
 
@@ -65,8 +65,13 @@ impl<E: Send + Sync + 'static> InputReads<E> {
         if let Some(look) = self.look.as_ref().filter(|_| !has_begun) {
             reading = reading.looked_at(look, stop).await.map_err(StartFailure::Entries)?;
         }
-        let start = |state| Journal::start(state, read_so_far, stop.token.clone());
-        let journal = state.map(start).transpose().map_err(StartFailure::Journal)?;
+        let journal = match state {
+            None => None,
+            Some(state) => {
+                let started = Journal::start(state, read_so_far, stop.token.clone());
+                Some(started.await.map_err(StartFailure::Journal)?)
+            }
+        };
         Ok((reading, journal))
     }
 }

@@ -36,6 +36,7 @@ impl<E: Send + Sync + 'static> OpenedJob<'_, E> {
             OpenedSource::Inputs(inputs, reads, state) => reads.begin(inputs, state, self.has_begun, stop).await,
             OpenedSource::Table(scan, entry, opened) => scan
                 .begin(opened.map(|opened| *opened), keeps_text, stop, entry)
+                .await
                 .map_err(StartFailure::Journal),
         }
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::task;
 
 use super::reading::ReaderHandle;
 use crate::connection::Connection;
@@ -60,14 +59,14 @@ pub(crate) struct ItemJournal {
 }
 
 impl ItemJournal {
-    /// Writes the journal as it is, which fails if another run has taken it over. Blocks.
-    pub(crate) fn confirm(&mut self) -> io::Result<()> {
-        self.state.write(self.place.clone(), 0)
+    /// Writes the journal as it is, which fails if another run has taken it over.
+    pub(crate) async fn confirm(&mut self) -> io::Result<()> {
+        self.state.write(self.place.clone(), 0).await
     }
 
     /// This many items from the first one on are kept elsewhere; the last of them has this key. Without its key, the items of a page that is not
-    /// kept completely are read again. Blocks.
-    pub(crate) fn keep(&mut self, items: u64, last: Option<Value>, has_ended: bool) -> io::Result<()> {
+    /// kept completely are read again.
+    pub(crate) async fn keep(&mut self, items: u64, last: Option<Value>, has_ended: bool) -> io::Result<()> {
         let position = self.progress.position_after(items);
         let mut before = self.progress.items_before(items);
         let of_item = last.filter(|_| before < items);
@@ -78,10 +77,10 @@ impl ItemJournal {
         } else {
             places(self.segments.as_ref(), &position)?
         };
-        self.state.write(self.place.clone(), before - self.kept)?;
+        self.state.write(self.place.clone(), before - self.kept).await?;
         self.kept = before;
         if has_ended {
-            self.state.end(items - before)
+            self.state.end(items - before).await
         } else {
             Ok(())
         }
@@ -97,8 +96,8 @@ fn places(segments: Option<&Segments>, position: &ScanPosition) -> serde_json::R
 }
 
 impl TableScan<'_> {
-    /// The journal at this place, of a delivery that the settings identify in addition to what is read. Blocks.
-    pub(crate) fn journal(
+    /// The journal at this place, of a delivery that the settings identify in addition to what is read.
+    pub(crate) async fn journal(
         &self,
         location: &Location,
         settings: Settings,
@@ -117,8 +116,7 @@ impl TableScan<'_> {
             .chain([("source", self.reads.table.clone())]);
         let identity = Identity::new(settings, &[], self.unsure)?;
         let unknown = identity.unknown();
-        let open = || ScanState::open(location, identity, claim, connection, console);
-        let (state, found) = task::block_in_place(open)?;
+        let (state, found) = ScanState::open(location, identity, claim, connection, console).await?;
         let EarlierScan {
             position,
             items,
@@ -188,10 +186,10 @@ impl TableScan<'_> {
         Ok((items, Some(journal)))
     }
 
-    /// Records that the run begins: what it writes before the next position is kept is its own for the next one. Blocks.
-    fn note_start(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
+    /// Records that the run begins: what it writes before the next position is kept is its own for the next one.
+    async fn note_start(&self, state: &mut ScanState, start: &ScanPosition) -> io::Result<()> {
         let start = places(self.segments, start)?;
-        let begun = task::block_in_place(|| state.write(start, 0));
+        let begun = state.write(start, 0).await;
         // By its kind, a worker recognizes that another one continues the journal.
         begun.map_err(|error| io::Error::new(error.kind(), format!("the journal cannot be written: {error}")))
     }
@@ -203,7 +201,7 @@ impl TableScan<'_> {
     }
 
     /// Reads the items as entries, with their text if dead letters are to repeat it. The error is that of the journal.
-    pub(super) fn begin<E: Send + 'static>(
+    pub(super) async fn begin<E: Send + 'static>(
         &self,
         opened: Option<OpenedScan>,
         keeps_text: bool,
@@ -225,7 +223,7 @@ impl TableScan<'_> {
                 let items = scan.items();
                 let progress = items.progress();
                 if !is_begun {
-                    self.note_start(&mut state, &progress.position_after(0))?;
+                    self.note_start(&mut state, &progress.position_after(0)).await?;
                 }
                 let (sender, settled) = watch::channel(0);
                 let segments = self.segments.cloned();
@@ -233,7 +231,7 @@ impl TableScan<'_> {
                     let place = places(segments.as_ref(), &progress.position_after(items))?;
                     Ok((place, progress.items_before(items)))
                 };
-                let journal = Journal::of_scan(state, position, sender, stop.token.clone());
+                let journal = Journal::of_scan(state, position, sender, stop.token.clone())?;
                 let ahead = ReadAhead { most: AHEAD, settled };
                 (items, Some(journal), Some(ahead))
             }

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
-use tokio::task::block_in_place;
 
 use crate::console::{Console, NOT_THERE, counted, grouped, rate, time};
 use crate::keeping::{
@@ -41,7 +40,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Prints the summary.
-    pub(crate) fn print(&self, console: &Console) -> Result<CommandOutcome, Failure> {
+    pub(crate) async fn print(&self, console: &Console) -> Result<CommandOutcome, Failure> {
         console.info(&self.figures());
         if let Some(line_breaks) = &self.line_breaks {
             console.info(&line_breaks.to_string());
@@ -77,20 +76,20 @@ impl Summary {
             self.how_to_continue().iter().for_each(|words| console.warn(words));
         }
         console.report(&self.event())?;
-        self.reported(outcome)?;
+        self.reported(outcome).await?;
         Ok(outcome)
     }
 
     /// Notes in the journal that all failures are reported, if the whole is done. Otherwise the run that does the rest reports them once more.
-    fn reported(&self, outcome: CommandOutcome) -> Result<(), Failure> {
+    async fn reported(&self, outcome: CommandOutcome) -> Result<(), Failure> {
         let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
             return Ok(());
         };
         if outcome == CommandOutcome::Interrupted || self.journal_error.is_some() {
             return Ok(());
         }
-        block_in_place(|| journal.reported())
-            .map_err(|error| Failure::Failed(format!("the journal cannot record that this was reported: {error}")))
+        let reported = journal.reported().await;
+        reported.map_err(|error| Failure::Failed(format!("the journal cannot record that this was reported: {error}")))
     }
 
     fn outcome(&self) -> CommandOutcome {

@@ -8,12 +8,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures::StreamExt;
 use serde_json::{Map, Value, json};
-use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
 use super::moving::{deduplication_id, is_full, receive, undeleted};
 use super::queue::ExistingQueue;
+use crate::blocking::block_in_place;
 
 /// Lines that are written together and made safe with one call.
 const TOGETHER: usize = 1_000;

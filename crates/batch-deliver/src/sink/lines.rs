@@ -8,9 +8,9 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tokio::task::block_in_place;
 
 use self::object::Upload;
+use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::outcome::Failure;
 use crate::output::{OutputKind, TemporaryFile, check_standard};

@@ -16,6 +16,7 @@ use super::part::{Part, PartReader};
 use super::read_so_far::{Beginning, ReadProgress};
 use super::record::is_of_machine;
 use super::{encoding, export};
+use crate::blocking::block_in_place;
 use crate::outcome::Failure;
 use crate::output::FileIdentity;
 
@@ -47,6 +48,13 @@ pub(crate) enum InputStorage {
     Standard,
     File(PathBuf),
     Object(Object),
+}
+
+/// The first bytes of a file. Blocks.
+fn start_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(START).read_to_end(&mut start)?;
+    Ok(start)
 }
 
 impl Input {
@@ -143,14 +151,13 @@ impl Input {
         }
     }
 
-    /// The first bytes; `None` if they are compressed, or in another encoding than UTF-8. Blocks.
-    pub(crate) fn start(&self) -> io::Result<Option<Vec<u8>>> {
-        let mut start = Vec::new();
-        match &self.storage {
-            InputStorage::File(path) => _ = File::open(path)?.take(START).read_to_end(&mut start)?,
-            InputStorage::Standard => {}
-            InputStorage::Object(object) => start = object.start(START)?,
-        }
+    /// The first bytes; `None` if they are compressed, or in another encoding than UTF-8.
+    pub(crate) async fn start(&self) -> io::Result<Option<Vec<u8>>> {
+        let start = match &self.storage {
+            InputStorage::File(path) => block_in_place(|| start_of(path))?,
+            InputStorage::Standard => Vec::new(),
+            InputStorage::Object(object) => object.start(START).await?,
+        };
         let is_utf_8 = self.encoding.is_none() && encoding::marked(&start).is_none();
         Ok((is_utf_8 && !is_compressed(&start)).then_some(start))
     }

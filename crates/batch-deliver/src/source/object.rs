@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 
 use super::names::SCHEME;
 use super::record::{DENIED, UNREACHABLE};
-use crate::connection;
 use crate::outcome::Failure;
+use crate::{blocking, connection};
 
 /// The HTTP status if the object has another tag.
 const CHANGED: u16 = 412;
@@ -87,9 +87,9 @@ impl Object {
         String::from_utf8(bytes).map_err(|_| unreadable("this is not UTF-8 text".to_owned()))
     }
 
-    /// The first bytes. Blocks.
-    pub(super) fn start(&self, bytes: u64) -> io::Result<Vec<u8>> {
-        self.runtime.block_on(self.part(0, bytes)).map_err(PartFailure::into_io)
+    /// The first bytes.
+    pub(super) async fn start(&self, bytes: u64) -> io::Result<Vec<u8>> {
+        self.part(0, bytes).await.map_err(PartFailure::into_io)
     }
 
     /// Reads the object in parts from a position. The next part is fetched while the previous one is used. Blocks.
@@ -241,7 +241,7 @@ impl Read for Parts {
                 self.ask();
             }
             let Some(next) = self.next.take() else { return Ok(0) };
-            let part = self.object.runtime.block_on(next).map_err(io::Error::other)?;
+            let part = blocking::wait(next).map_err(io::Error::other)?;
             self.current = io::Cursor::new(part.map_err(PartFailure::into_io)?);
             self.ask();
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
 
 use tokio::sync::mpsc;
 
 use super::counts::Counts;
 use super::turns::{NumberedRecord, ReadFailure, Turns};
+use crate::blocking;
 
 /// The most records of one batch.
 const RECORDS: usize = 256;
@@ -29,7 +29,7 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
         records: Arc::default(),
     };
     let records = Arc::clone(&counts.records);
-    thread::spawn(move || {
+    blocking::spawn_thread(move || {
         let bytes = turns.read_bytes().unpacked;
         let mut at_end = false;
         while !at_end {
@@ -50,12 +50,12 @@ pub(crate) fn read<E: Send + 'static>(mut turns: Turns<E>) -> (mpsc::Receiver<Re
                 }
             }
             records.fetch_add(batch.len() as u64, Relaxed);
-            if !batch.is_empty() && sender.blocking_send(batch).is_err() {
+            if !batch.is_empty() && blocking::wait(sender.send(batch)).is_err() {
                 return;
             }
         }
         // If the channel is closed without an empty batch, the reader has panicked.
-        let _ = sender.blocking_send(Vec::new());
+        let _ = blocking::wait(sender.send(Vec::new()));
     });
     (receiver, counts)
 }

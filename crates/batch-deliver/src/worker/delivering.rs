@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
@@ -113,7 +112,7 @@ impl<T: Target> Worker<T> {
             stop,
             occasion: Occasion::Shard,
         };
-        let opened = self.job.open(source, checkpoint, Claim::Granted);
+        let opened = self.job.open(source, checkpoint, Claim::Granted).await;
         let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
         let delivered = self.job.deliver(opened, run).await;
@@ -213,7 +212,7 @@ impl<T: Target> Worker<T> {
                 "{name} has {bytes} bytes, but the shard ends at {end}: make a new plan"
             )));
         }
-        match block_in_place(|| self.reads.can_be_cut(&input)) {
+        match self.reads.can_be_cut(&input).await {
             Ok(true) => Ok(input.part(shard.part)),
             Ok(false) => Err(unreadable(format!(
                 "{name} cannot be cut as it was planned: make a new plan"

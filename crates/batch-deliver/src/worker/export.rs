@@ -5,7 +5,6 @@ use std::path::Path;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
@@ -60,22 +59,17 @@ struct SegmentJournal(Option<ItemJournal>);
 
 impl SegmentJournal {
     /// Checks that no other worker has taken the segment over.
-    fn confirm(&mut self) -> Result<(), ShardResult> {
+    async fn confirm(&mut self) -> Result<(), ShardResult> {
         let Some(journal) = &mut self.0 else { return Ok(()) };
-        block_in_place(|| journal.confirm()).map_err(|error| ShardResult::of_checkpoint(&error))
+        let confirmed = journal.confirm().await;
+        confirmed.map_err(|error| ShardResult::of_checkpoint(&error))
     }
 
     /// Keeps where the scan is continued after this many items, of which the last one has this key.
-    fn keep(&mut self, written: u64, last: Option<Value>, has_ended: bool) -> Result<(), ShardResult> {
+    async fn keep(&mut self, written: u64, last: Option<Value>, has_ended: bool) -> Result<(), ShardResult> {
         let Some(journal) = &mut self.0 else { return Ok(()) };
-        block_in_place(|| journal.keep(written, last, has_ended)).map_err(|error| ShardResult::of_checkpoint(&error))
-    }
-}
-
-impl Drop for SegmentJournal {
-    /// One in S3 has a runtime of its own, and a runtime may be dropped only where blocking is allowed.
-    fn drop(&mut self) {
-        block_in_place(|| self.0 = None);
+        let kept = journal.keep(written, last, has_ended).await;
+        kept.map_err(|error| ShardResult::of_checkpoint(&error))
     }
 }
 
@@ -121,10 +115,13 @@ impl Exporter {
             ("--format", self.format.name().to_owned()),
         ];
         let opened = scan.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
-        let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
+        let opened = opened
+            .await
+            .map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
-        let continued = block_in_place(|| scan.continued(Some(opened), stop));
-        let continued = continued.map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
+        let continued = scan
+            .continued(Some(opened), stop)
+            .map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
         let (mut items, journal) = continued?;
         let mut journal = SegmentJournal(journal);
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
@@ -138,7 +135,7 @@ impl Exporter {
                 part.lines.abandon().await;
             } else {
                 // A worker that has lost its shard must not replace the part of the next one, which has the same name.
-                if let Err(taken) = journal.confirm() {
+                if let Err(taken) = journal.confirm().await {
                     part.lines.abandon().await;
                     return Err(taken);
                 }
@@ -147,7 +144,7 @@ impl Exporter {
                 lossy += part.lossy;
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
-            journal.keep(written, part.last, is_last && ended.is_ok())?;
+            journal.keep(written, part.last, is_last && ended.is_ok()).await?;
             if is_last && lossy > 0 {
                 self.console.warn(&lossy_words(lossy));
             }

@@ -115,10 +115,10 @@ impl Shard {
 
     /// The inputs of this shard: its part of each input that can be cut, and every `count`-th of the others. Also returns how many
     /// inputs are not cut.
-    pub(crate) fn of(
+    pub(crate) async fn of(
         self,
         inputs: Vec<Input>,
-        can_be_cut: impl Fn(&Input) -> io::Result<bool>,
+        can_be_cut: impl AsyncFn(&Input) -> io::Result<bool>,
     ) -> Result<(Vec<Input>, u64), Failure> {
         let mut own = Vec::new();
         let mut whole = 0;
@@ -131,6 +131,7 @@ impl Shard {
                 return Err(Failure::WrongUse(words));
             };
             let can_be_cut = can_be_cut(&input)
+                .await
                 .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", input.name)))?;
             if can_be_cut {
                 own.push(input.part(Part::of(bytes, self.index, self.count)));

@@ -1,15 +1,18 @@
 //! An activity of Step Functions, as a Distributed Map uses it: hands out each shard until it is answered, again after a failure or
 //! when heartbeats are missing, and refuses what comes from a worker that no longer has the shard.
 
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::clock::{Clock, real};
+use super::clock::{Clock, End};
 
 /// `HeartbeatSeconds` of the state machine.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether a shard is due: shards become due and heartbeats go missing without a call.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// How long a poll is held open.
 const HELD: Duration = Duration::from_mins(1);
@@ -26,7 +29,6 @@ const RETRIED: [&str; 4] = ["Interrupted", "Stopped", "DeadLetters", "Checkpoint
 pub(crate) struct Activity {
     clock: Clock,
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -34,7 +36,6 @@ struct State {
     shards: Vec<Shard>,
     /// The tokens of all tasks: the shard, and the worker that has got it.
     tokens: Vec<(usize, usize)>,
-    is_over: bool,
 }
 
 struct Shard {
@@ -85,7 +86,6 @@ impl Activity {
         Self {
             clock,
             state: Mutex::default(),
-            changed: Condvar::new(),
         }
     }
 
@@ -98,20 +98,11 @@ impl Activity {
             holders: Vec::new(),
         });
         self.state().shards = begun.collect();
-        self.changed.notify_all();
     }
 
-    /// Answers all polls, so that workers can end.
-    pub(crate) fn end(&self) {
-        self.state().is_over = true;
-        self.changed.notify_all();
-    }
-
-    /// Whether every shard is done or given up, waiting so long for it.
-    pub(crate) fn has_finished(&self, within: Duration) -> bool {
-        let is_running = |state: &mut State| !state.shards.iter().all(Shard::has_ended);
-        let waited = self.changed.wait_timeout_while(self.state(), within, is_running);
-        !waited.unwrap().1.timed_out()
+    /// Whether every shard is done or given up.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.state().shards.iter().all(Shard::has_ended)
     }
 
     /// Why shards were given up.
@@ -143,11 +134,8 @@ impl Activity {
         self.state().tokens.get(token).map(|(shard, _)| *shard)
     }
 
-    /// Answers a call of a worker: the status, the body, and what it came to.
+    /// Answers a call of a worker about a shard: the status, the body, and what it came to.
     pub(crate) fn answer(&self, worker: usize, operation: &str, body: &Value) -> (u16, Value, Said) {
-        if operation == "GetActivityTask" {
-            return self.poll(worker);
-        }
         let Some(token) = body["taskToken"].as_str().and_then(|token| token.parse::<usize>().ok()) else {
             return (400, json!({"__type": "InvalidToken"}), Said::Poll);
         };
@@ -181,35 +169,35 @@ impl Activity {
                 shard.fail(now, RETRIED.contains(&error), why);
             }
         }
-        drop(state);
-        self.changed.notify_all();
         (200, json!({}), said)
     }
 
-    /// Waits for a shard.
-    fn poll(&self, worker: usize) -> (u16, Value, Said) {
+    /// Waits for a shard, until the fleet ends.
+    pub(crate) async fn poll(&self, worker: usize, end: &End) -> (u16, Value, Said) {
         let until = self.clock.now() + HELD;
-        let mut state = self.state();
-        loop {
-            let now = self.clock.now();
-            state.expire(now);
-            let is_due = |shard: &Shard| matches!(shard.phase, Phase::Waiting(from) if from <= now);
-            if state.is_over || now >= until {
-                return (200, json!({}), Said::Poll);
+        while !end.has_come() && self.clock.now() < until {
+            if let Some((task, shard)) = self.hand_out(worker) {
+                return (200, task, Said::Handed(shard));
             }
-            if let Some(index) = state.shards.iter().position(is_due) {
-                let token = state.tokens.len();
-                state.tokens.push((index, worker));
-                let shard = &mut state.shards[index];
-                shard.holders.push(worker);
-                shard.phase = Phase::HandedOut { token, last_beat: now };
-                let task = json!({"taskToken": token.to_string(), "input": shard.input.to_string()});
-                return (200, task, Said::Handed(index));
-            }
-            // Shards become due and heartbeats go missing without a call.
-            let wait = real(Duration::from_millis(200));
-            state = self.changed.wait_timeout(state, wait).unwrap().0;
+            end.wait(LOOK).await;
         }
+        (200, json!({}), Said::Poll)
+    }
+
+    /// Hands out a shard that is due.
+    fn hand_out(&self, worker: usize) -> Option<(Value, usize)> {
+        let now = self.clock.now();
+        let mut state = self.state();
+        state.expire(now);
+        let is_due = |shard: &Shard| matches!(shard.phase, Phase::Waiting(from) if from <= now);
+        let index = state.shards.iter().position(is_due)?;
+        let token = state.tokens.len();
+        state.tokens.push((index, worker));
+        let shard = &mut state.shards[index];
+        shard.holders.push(worker);
+        shard.phase = Phase::HandedOut { token, last_beat: now };
+        let task = json!({"taskToken": token.to_string(), "input": shard.input.to_string()});
+        Some((task, index))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

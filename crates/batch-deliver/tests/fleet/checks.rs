@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::json;
 
-use crate::clock::Skew;
-use crate::faults::Service;
-use crate::fleet::{Ended, Fleet};
-use crate::ledger::Ledger;
-use crate::load::{Entry, Work};
+use super::clock::Skew;
+use super::faults::Service;
+use super::fleet::{Ended, Fleet};
+use super::ledger::Ledger;
+use super::load::{Entry, Work};
+use super::rare;
 
 impl Fleet {
     /// Checks it, and returns what the fleet came to.
@@ -37,6 +38,16 @@ impl Fleet {
             .map(|shard| shared.activity.holders(shard).len())
             .collect();
         let sent_again = self.check_sent_again(&ledger, &handed_out, &applied)?;
+        if ledger.dead_letters().len() > letters.len() {
+            shared.rare.reach(rare::LETTER_TWICE);
+        }
+        if stored.len() < self.plan.load.entries().count() {
+            shared.rare.reach(rare::SUPERSEDED);
+        }
+        if self.plan.skew != Skew::None {
+            shared.rare.reach(rare::SKEWED);
+        }
+        shared.rare.say(&shared.workers.said());
         let faults = shared.faults.lock().unwrap();
         Ok(Ended {
             requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
@@ -46,6 +57,7 @@ impl Fleet {
             overlapping: shared.overlapping.lock().unwrap().len(),
             sent_again,
             out_of_order,
+            reached: shared.rare.reached(),
         })
     }
 
@@ -57,11 +69,7 @@ impl Fleet {
             *times.entry(*number).or_default() += 1;
         }
         // A call in flight when the clock jumps has taken too long.
-        let jumps = if matches!(self.plan.skew, Skew::Jump { .. }) {
-            2
-        } else {
-            0
-        };
+        let jumps = if self.plan.skew.jumps() { 2 } else { 0 };
         let in_doubt = jumps + *self.shared().in_doubt.lock().unwrap();
         let mut unanswered = 0;
         for (shard, handed_out) in handed_out.iter().enumerate() {

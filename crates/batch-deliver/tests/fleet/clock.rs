@@ -1,11 +1,14 @@
 //! The time of a fleet, which passes faster than that of the machine.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::{Condvar, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+
+use super::preloaded::library;
 
 /// How many times faster the time of a fleet passes. A worker that waits for a second waits for 50 ms.
 const SPEED: u32 = 20;
@@ -24,8 +27,13 @@ impl Clock {
     }
 }
 
+/// Waits for this time of a fleet. Blocks its thread.
+pub(crate) async fn pause(time: Duration) {
+    thread::sleep(real(time));
+}
+
 /// How long so much time of a fleet takes on the machine.
-pub(crate) fn real(time: Duration) -> Duration {
+fn real(time: Duration) -> Duration {
     time / SPEED
 }
 
@@ -42,6 +50,52 @@ pub(crate) enum Skew {
     },
 }
 
+impl Skew {
+    pub(crate) fn of(random: &mut SmallRng) -> Self {
+        let second = Duration::from_secs(1);
+        match random.random_range(0..6) {
+            0 => Self::Percent(random.random_range(60..180)),
+            1 => Self::Jump {
+                at: second * random.random_range(0..10),
+                by: second * random.random_range(1..40),
+            },
+            _ => Self::None,
+        }
+    }
+
+    /// Whether a call in flight may take too long by this clock.
+    pub(crate) fn jumps(self) -> bool {
+        matches!(self, Self::Jump { .. })
+    }
+}
+
+/// The end of a fleet, with which all waits end.
+#[derive(Default)]
+pub(crate) struct End {
+    has_come: Mutex<bool>,
+    comes: Condvar,
+}
+
+impl End {
+    pub(crate) fn set(&self) {
+        *self.has_come.lock().unwrap() = true;
+        self.comes.notify_all();
+    }
+
+    pub(crate) fn has_come(&self) -> bool {
+        *self.has_come.lock().unwrap()
+    }
+
+    /// Waits for this time of the fleet, or for its end. Blocks its thread: each request and each fleet has one.
+    pub(crate) async fn wait(&self, time: Duration) {
+        let has_come = self.has_come.lock().unwrap();
+        let waited = self
+            .comes
+            .wait_timeout_while(has_come, real(time), |has_come| !*has_come);
+        drop(waited.unwrap());
+    }
+}
+
 /// Makes the program's clock run at the speed of a fleet.
 pub(crate) fn hasten(command: &mut Command, skew: Skew) {
     let mut thousandths = SPEED * 1_000;
@@ -54,33 +108,6 @@ pub(crate) fn hasten(command: &mut Command, skew: Skew) {
         }
     }
     command
-        .env("LD_PRELOAD", library())
+        .env("LD_PRELOAD", library("clock", include_str!("clock.c")))
         .env("CLOCK_SPEED", thousandths.to_string());
-}
-
-/// The library with the fast clock, compiled once for each version of its source. It lies beside what cargo builds.
-fn library() -> &'static Path {
-    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-        let mut hasher = DefaultHasher::new();
-        include_str!("clock.c").hash(&mut hasher);
-        let name = format!("clock-{:x}", hasher.finish());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let library = folder.join(format!("{name}.so"));
-        if library.exists() {
-            return library;
-        }
-        // Another run may compile it at the same time.
-        let own = folder.join(format!("{name}.{}", std::process::id()));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/clock.c");
-        // Whatever links Rust has it.
-        let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([&own, &source])
-            .arg("-ldl")
-            .status();
-        assert!(compiled.unwrap().success(), "{} cannot be compiled", source.display());
-        fs::rename(own, &library).unwrap();
-        library
-    });
-    &LIBRARY
 }

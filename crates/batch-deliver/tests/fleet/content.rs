@@ -4,17 +4,30 @@ use std::collections::BTreeMap;
 
 use aws_batch_simulator::Record;
 use flate2::read::MultiGzDecoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A checkpoint of another load, which has settled more records than any shard has.
-pub(crate) const STALE: &str = concat!(
-    r#"{"batch_deliver":2,"program":""#,
-    env!("CARGO_PKG_VERSION"),
-    r#"","settings":{},"inputs":[{"place":"s3://b/in/0.jsonl","bytes":1,"version":"another"}],"unsure":100}"#,
-    "\n",
-    r#"{"settled":[[0,1000000]]}"#,
-    "\n"
-);
+pub(crate) fn stale() -> Vec<u8> {
+    let lines = [
+        json!({
+            "batch_deliver": 3, "program": env!("CARGO_PKG_VERSION"), "settings": {}, "unsure": 100,
+            "inputs": [{"place": "s3://b/in/0.jsonl", "bytes": 1, "version": "another"}],
+        }),
+        json!({"settled": [[0, 1_000_000]]}),
+        json!("begun"),
+    ];
+    let lines = lines.map(|line| format!("{:08x} {line}\n", crc32fast::hash(line.to_string().as_bytes())));
+    lines.concat().into_bytes()
+}
+
+/// The lines of a checkpoint, each behind its checksum.
+fn lines(checkpoint: &[u8]) -> impl Iterator<Item = Value> {
+    let lines = checkpoint.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| {
+        let json = line.get(9..).unwrap_or_default();
+        serde_json::from_slice(json).unwrap_or_else(|_| panic!("{} is no line", String::from_utf8_lossy(line)))
+    })
+}
 
 /// The name of the checkpoint of a shard.
 pub(crate) fn checkpoint(planned: &Value) -> String {
@@ -29,9 +42,7 @@ pub(crate) fn checkpoint(planned: &Value) -> String {
 
 /// The runs of records that a checkpoint of lines has settled; `None` if it has settled none.
 pub(crate) fn settled_runs(checkpoint: &[u8]) -> Option<Vec<(usize, usize)>> {
-    let lines = checkpoint.split(|byte| *byte == b'\n').skip(1);
-    let lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    let runs: Vec<Vec<(usize, usize)>> = lines
+    let runs: Vec<Vec<(usize, usize)>> = lines(checkpoint)
         .filter_map(|line| serde_json::from_value(line.get("settled")?.clone()).ok())
         .collect();
     (!runs.is_empty()).then(|| runs.concat())
@@ -47,7 +58,7 @@ pub(crate) enum Position {
 
 /// How far a checkpoint has settled its segment, in the form in which positions are serialized.
 pub(crate) fn position(checkpoint: &[u8]) -> Option<Position> {
-    let checkpoint: Value = serde_json::from_slice(checkpoint).ok()?;
+    let checkpoint = lines(checkpoint).next()?;
     if checkpoint["position"].is_null() {
         return Some(Position::Start);
     }

@@ -1,16 +1,17 @@
 //! What happens to the requests of a fleet, decided by a seed and by the numbers of the requests.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
+use serde::{Deserialize, Serialize};
 
-use crate::activity::HEARTBEAT;
+use super::activity::HEARTBEAT;
 
 /// What a request is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Service {
     /// Inputs, checkpoints and dead letters in S3.
     Storage,
@@ -110,7 +111,7 @@ impl Fault {
 /// The faults of a fleet, by the service and the number of the request to it, from 1.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Faults {
-    planned: HashMap<(Service, u64), Fault>,
+    planned: BTreeMap<(Service, u64), Fault>,
     made: HashMap<Service, u64>,
 }
 
@@ -137,9 +138,29 @@ impl Faults {
 
     pub(crate) fn one(service: Service, number: u64, fault: Fault) -> Self {
         Self {
-            planned: HashMap::from([((service, number), fault)]),
+            planned: BTreeMap::from([((service, number), fault)]),
             made: HashMap::new(),
         }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.planned.len()
+    }
+
+    /// The request that has the fault with this place in their order.
+    pub(crate) fn place(&self, place: usize) -> (Service, u64) {
+        *self.planned.keys().nth(place).unwrap()
+    }
+
+    pub(crate) fn has(&self, request: (Service, u64)) -> bool {
+        self.planned.contains_key(&request)
+    }
+
+    /// Leaves out all faults but those with these places.
+    pub(crate) fn keep(&mut self, places: &BTreeSet<usize>) {
+        let mut place = 0..;
+        self.planned
+            .retain(|_, _| place.next().is_some_and(|place| places.contains(&place)));
     }
 
     /// Another request is made: what happens to it.

@@ -1,25 +1,26 @@
 //! A fleet: a plan, and workers that deliver its shards while requests fail and workers are killed, frozen and cut off.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aws_batch_simulator::{KeyType, QueueOptions, Server, Simulator, TableOptions};
+use aws_batch_simulator::{KeyType, QueueOptions, TableOptions};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 
-use crate::activity::{Activity, HEARTBEAT};
-use crate::bucket::Objects;
-use crate::clock::{Clock, Skew, real};
-use crate::content::number;
-use crate::faults::{Faults, Service};
-use crate::front::{Front, exchanged};
-use crate::ledger::{Ledger, Sink};
-use crate::load::{Load, Work};
-use crate::shared::Shared;
+use super::activity::{Activity, HEARTBEAT};
+use super::bucket::Objects;
+use super::clock::{Clock, Skew, pause};
+use super::content::number;
+use super::faults::{Faults, Service};
+use super::front::{Front, Services, exchanged};
+use super::ledger::{Ledger, Sink};
+use super::load::{Load, Work};
+use super::rare;
+use super::shared::Shared;
+use super::worker::SHARES_FOLDERS;
 
 /// The time in which a fleet must come to its end. It is much longer than all faults of a seed.
 const LONGEST: Duration = Duration::from_mins(15);
@@ -29,11 +30,6 @@ const LONGEST_STOP: Duration = Duration::from_mins(10);
 
 /// How often it is looked whether workers have ended.
 const LOOK: Duration = Duration::from_millis(200);
-
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(1).enable_all().build().unwrap()
-});
 
 /// What is said of a fleet that takes too long: the program holds it up, or a machine that is too busy for its clock.
 pub(crate) const ENDLESS: &str = "it does not come to its end";
@@ -62,17 +58,9 @@ impl Plan {
         let mut random = SmallRng::seed_from_u64(seed);
         let work = *Work::ALL.choose(&mut random).unwrap();
         let load = Load::of(&mut random, work);
-        let second = Duration::from_secs(1);
-        let skew = match random.random_range(0..6) {
-            0 => Skew::Percent(random.random_range(60..180)),
-            1 => Skew::Jump {
-                at: second * random.random_range(0..10),
-                by: second * random.random_range(1..40),
-            },
-            _ => Skew::None,
-        };
+        let skew = Skew::of(&mut random);
         let has_checkpoints = work == Work::Export || random.random_bool(0.85);
-        let is_local = work != Work::Export && random.random_bool(0.15);
+        let is_local = work != Work::Export && random.random_bool(0.15) && SHARES_FOLDERS;
         Self {
             work,
             load,
@@ -137,9 +125,10 @@ impl Plan {
 }
 
 /// What a fleet has come to.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ended {
     /// Requests to each service.
-    pub(crate) requests: HashMap<Service, u64>,
+    pub(crate) requests: BTreeMap<Service, u64>,
     pub(crate) time: Duration,
     pub(crate) shards: usize,
     pub(crate) handed_out: usize,
@@ -147,12 +136,32 @@ pub(crate) struct Ended {
     pub(crate) sent_again: usize,
     /// Shards that two workers had at the same time, and in which an older item or message came after a newer one.
     pub(crate) out_of_order: usize,
+    /// The rare states that it has reached.
+    pub(crate) reached: BTreeSet<String>,
+}
+
+impl Ended {
+    /// What fleets have come to, which ran for this long.
+    pub(crate) fn summary(all: &[Self], took: Duration) -> String {
+        let sum = |of: fn(&Self) -> usize| all.iter().map(of).sum::<usize>();
+        format!(
+            "{} seeds in {:.0} s, with {:.0} s of theirs: {} shards, handed out {} times, {} of them while another worker had them, \
+             {} of these out of order; {} entries sent again",
+            all.len(),
+            took.as_secs_f64(),
+            all.iter().map(|fleet| fleet.time.as_secs_f64()).sum::<f64>(),
+            sum(|fleet| fleet.shards),
+            sum(|fleet| fleet.handed_out),
+            sum(|fleet| fleet.overlapping),
+            sum(|fleet| fleet.out_of_order),
+            sum(|fleet| fleet.sent_again),
+        )
+    }
 }
 
 pub(crate) struct Fleet {
     pub(crate) plan: Plan,
     front: Front,
-    _server: Server,
     /// The shards as they were planned.
     pub(crate) shards: Vec<Value>,
     planned_faults: String,
@@ -160,9 +169,9 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     /// Runs a fleet to its end, and checks what holds then. Returns what does not.
-    pub(crate) fn run(plan: Plan) -> Result<Ended, String> {
-        let mut fleet = Self::new(plan);
-        let ended = fleet.finish().and_then(|()| fleet.checked());
+    pub(crate) async fn run(plan: Plan) -> Result<Ended, String> {
+        let mut fleet = Self::new(plan).await;
+        let ended = fleet.finish().await.and_then(|()| fleet.checked());
         ended.map_err(|words| {
             format!(
                 "{words}\n{}\n{}",
@@ -172,9 +181,8 @@ impl Fleet {
         })
     }
 
-    fn new(mut plan: Plan) -> Self {
-        let _within = RUNTIME.enter();
-        let simulator = Simulator::new(7);
+    async fn new(mut plan: Plan) -> Self {
+        let simulator = Services::new();
         let table = |name: &str| simulator.table(name, TableOptions::key("id", KeyType::N));
         let objects = Objects::default();
         let sink = match plan.work {
@@ -205,7 +213,7 @@ impl Fleet {
                 Sink::Table(destination)
             }
         };
-        let server = RUNTIME.block_on(simulator.serve("127.0.0.1:0")).unwrap();
+        let services = Services::serve(&simulator).await;
         for object in &plan.load.objects {
             objects
                 .lock()
@@ -215,18 +223,17 @@ impl Fleet {
         let clock = Clock::start();
         let mut ledger = Ledger::new(sink, objects.clone());
         // A call in flight when the clock jumps has taken too long.
-        ledger.is_in_doubt = matches!(plan.skew, Skew::Jump { .. });
+        ledger.is_in_doubt = plan.skew.jumps();
         let faults = std::mem::take(&mut plan.faults);
         let planned_faults = format!(
             "{faults:?}, {:?}, {:?}, local {}, stale {}, checkpoints {}",
             plan.skew, plan.work, plan.is_local, plan.has_stale_checkpoint, plan.has_checkpoints
         );
-        let shared = Shared::new((clock, Activity::new(clock)), objects, server.address(), ledger, faults);
+        let shared = Shared::new((clock, Activity::new(clock)), objects, services, ledger, faults);
         let front = Front::serve(shared);
         Self {
             plan,
             front,
-            _server: server,
             shards: Vec::new(),
             planned_faults,
         }
@@ -236,41 +243,43 @@ impl Fleet {
         &self.front.shared
     }
 
-    fn start(&self, arguments: &str, skew: Skew) -> usize {
-        let arguments = format!("{arguments} --endpoint-url {}", self.front.endpoint());
-        self.shared().workers.start(&arguments, skew)
-    }
-
-    fn finish(&mut self) -> Result<(), String> {
+    async fn finish(&mut self) -> Result<(), String> {
         if self.plan.work.is_of_segments() {
-            self.fill();
+            self.fill().await;
         }
-        self.make_plan()?;
+        self.make_plan().await?;
         let (arguments, shared) = (self.plan.worker(), self.shared());
         let mut running: Vec<usize> = (0..self.plan.workers)
-            .map(|index| self.start(&arguments, if index == 0 { self.plan.skew } else { Skew::None }))
+            .map(|index| {
+                self.front
+                    .start(&arguments, if index == 0 { self.plan.skew } else { Skew::None })
+            })
             .collect();
-        while !shared.activity.has_finished(real(LOOK)) {
+        while !shared.activity.has_finished() {
+            pause(LOOK).await;
             if shared.clock.now() > LONGEST {
                 return Err(ENDLESS.to_owned());
             }
             if let Some(violation) = shared.ledger().violations.first() {
                 return Err(violation.clone());
             }
+            if running.iter().all(|worker| shared.workers.has_ended(*worker)) {
+                shared.rare.reach(rare::ALL_ENDED);
+            }
             for worker in &mut running {
                 if shared.workers.has_ended(*worker) {
                     if !shared.workers.may_have_ended(*worker) {
                         return Err(format!("worker {worker} has ended by itself"));
                     }
-                    *worker = self.start(&arguments, Skew::None);
+                    *worker = self.front.start(&arguments, Skew::None);
                 }
             }
         }
-        self.stop()
+        self.stop().await
     }
 
     /// Writes the entries to the table that is read.
-    fn fill(&self) {
+    async fn fill(&self) {
         let entries: Vec<_> = self.plan.load.entries().collect();
         for some in entries.chunks(25) {
             let puts = some.iter().map(|entry| {
@@ -279,21 +288,23 @@ impl Fleet {
             });
             let body = json!({"RequestItems": {"source": puts.collect::<Vec<_>>()}}).to_string();
             let target = "DynamoDB_20120810.BatchWriteItem";
-            let answer = exchanged(self.shared().simulator, target, body.as_bytes()).unwrap();
+            let answer = exchanged(&self.shared().services, target, body.as_bytes())
+                .await
+                .unwrap();
             assert_eq!(answer.0, 200);
         }
     }
 
     /// Lets the program plan, again if it fails, and hands out what it has planned.
-    fn make_plan(&mut self) -> Result<(), String> {
+    async fn make_plan(&mut self) -> Result<(), String> {
         let shared = &self.front.shared;
         let output = loop {
-            let planner = self.start(&self.plan.planner(), Skew::None);
+            let planner = self.front.start(&self.plan.planner(), Skew::None);
             while !shared.workers.has_ended(planner) {
                 if shared.clock.now() > LONGEST {
                     return Err("the plan does not come to its end".to_owned());
                 }
-                shared.pause(LOOK);
+                pause(LOOK).await;
             }
             if shared.workers.all()[planner]
                 .status()
@@ -301,6 +312,7 @@ impl Fleet {
             {
                 break shared.workers.output(planner);
             }
+            shared.rare.reach(rare::PLANNED_AGAIN);
         };
         let shards = output.lines().map(|line| {
             let mut planned: Value = serde_json::from_str(line).unwrap();
@@ -320,9 +332,9 @@ impl Fleet {
     }
 
     /// Tells the workers to stop, and waits for their ends.
-    fn stop(&self) -> Result<(), String> {
+    async fn stop(&self) -> Result<(), String> {
         let shared = self.shared();
-        shared.end();
+        shared.end.set();
         let count = shared.workers.all().len();
         let until = shared.clock.now() + LONGEST_STOP;
         for worker in 0..count {
@@ -333,7 +345,7 @@ impl Fleet {
             if shared.clock.now() > until {
                 return Err(format!("worker {worker} does not stop"));
             }
-            shared.pause(LOOK);
+            pause(LOOK).await;
         }
         Ok(())
     }

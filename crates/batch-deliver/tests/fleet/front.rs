@@ -2,19 +2,43 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, LazyLock};
 use std::thread::{self, JoinHandle};
 
-use crate::http::{Request, Response};
-use crate::shared::{Shared, operation};
-use crate::worker::KEY;
+use aws_batch_simulator::{Server, Simulator};
+use futures::executor::block_on;
+use tokio::runtime::Runtime;
+
+use super::clock::Skew;
+use super::http::{Request, Response};
+use super::shared::{Shared, operation};
+use super::worker::KEY;
 
 /// What a heartbeat of a shard is answered that is no longer the worker's.
 const LOST: &str = "TaskTimedOut";
 
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().build().unwrap()
+});
+
+/// The tables and queues of a fleet.
+pub(crate) struct Services(Server);
+
+impl Services {
+    pub(crate) fn new() -> Simulator {
+        let _within = RUNTIME.enter();
+        Simulator::new(7)
+    }
+
+    pub(crate) async fn serve(simulator: &Simulator) -> Self {
+        Self(RUNTIME.block_on(simulator.serve("127.0.0.1:0")).unwrap())
+    }
+}
+
 pub(crate) struct Front {
-    pub(crate) address: SocketAddr,
+    address: SocketAddr,
     pub(crate) shared: Arc<Shared>,
     is_closed: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
@@ -49,14 +73,16 @@ impl Front {
         }
     }
 
-    pub(crate) fn endpoint(&self) -> String {
-        format!("http://{}", self.address)
+    /// Starts the program with these arguments, separated by blanks. Returns its number.
+    pub(crate) fn start(&self, arguments: &str, skew: Skew) -> usize {
+        let arguments = format!("{arguments} --endpoint-url http://{}", self.address);
+        self.shared.workers.start(&arguments, skew)
     }
 }
 
 impl Drop for Front {
     fn drop(&mut self) {
-        self.shared.end();
+        self.shared.end.set();
         // No request is left then, and what the workers share is removed when this returns.
         self.shared.workers.kill_all();
         self.is_closed.store(true, SeqCst);
@@ -70,7 +96,7 @@ fn serve(stream: &TcpStream, shared: &Shared) {
     let Some(request) = Request::read(stream) else { return };
     let Some(worker) = worker(&request) else { return };
     let ended = shared.ledger().ended(worker);
-    if let Some(response) = shared.respond(worker, &request) {
+    if let Some(response) = block_on(shared.respond(worker, &request)) {
         let is_written = write(stream, &response).is_ok();
         let is_beat = operation(&request) == "SendTaskHeartbeat";
         let says_lost = is_beat && String::from_utf8_lossy(&response.2).contains(LOST);
@@ -102,7 +128,8 @@ fn write(mut stream: &TcpStream, Response(status, headers, body): &Response) -> 
 }
 
 /// Sends a call to the simulator, and returns its answer.
-pub(crate) fn exchanged(address: SocketAddr, target: &str, body: &[u8]) -> io::Result<Response> {
+pub(crate) async fn exchanged(Services(server): &Services, target: &str, body: &[u8]) -> io::Result<Response> {
+    let address = server.address();
     let mut stream = TcpStream::connect(address)?;
     let length = body.len();
     let head = format!(

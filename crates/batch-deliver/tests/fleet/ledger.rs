@@ -9,12 +9,13 @@ use std::time::Duration;
 use aws_batch_simulator::{Queue, Table};
 use serde_json::Value;
 
-use crate::activity::HEARTBEAT;
-use crate::bucket::Objects;
-use crate::content::{
-    Position, STALE, checkpoint, exported, number, number_of_record, numbers, position, settled_runs,
+use super::activity::HEARTBEAT;
+use super::bucket::Objects;
+use super::content::{
+    Position, checkpoint, exported, number, number_of_record, numbers, position, settled_runs, stale,
 };
-use crate::load::Entry;
+use super::load::Entry;
+use super::rare;
 
 /// Calls that a worker may still make when it has had time to read that it has lost its shard: those in flight, and those that are being
 /// made. On a busy machine its threads run in any order, so it is generous.
@@ -48,6 +49,9 @@ pub(crate) struct Ledger {
     resumed: HashMap<usize, (usize, BTreeSet<u32>)>,
     /// The workers that have put a checkpoint of their shard.
     putting: HashSet<usize>,
+    /// What each worker has put last, and the workers whose last put was refused.
+    last_put: HashMap<usize, Vec<u8>>,
+    refused: HashSet<usize>,
     /// What each worker has sent of its shard.
     sent: HashMap<usize, BTreeSet<u32>>,
     /// Whether a request to the destination had a fault, so that a worker may not know what it has delivered.
@@ -87,6 +91,8 @@ impl Ledger {
             seen: 0,
             resumed: HashMap::new(),
             putting: HashSet::new(),
+            last_put: HashMap::new(),
+            refused: HashSet::new(),
             sent: HashMap::new(),
             is_in_doubt: false,
             unheard: HashMap::new(),
@@ -116,7 +122,7 @@ impl Ledger {
     /// A checkpoint of another load stands in the place of the first shard's.
     pub(crate) fn leave_a_stale_checkpoint(&self) {
         let key = self.shards[0].checkpoint.clone();
-        self.objects.lock().unwrap().insert(key, STALE.into());
+        self.objects.lock().unwrap().insert(key, stale());
     }
 
     /// The numbers of the entries of a shard.
@@ -132,6 +138,7 @@ impl Ledger {
     /// A worker puts this checkpoint.
     pub(crate) fn puts_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
         self.putting.insert(worker);
+        self.last_put.insert(worker, content.to_vec());
         let Some(settled) = self.settled(shard, content) else {
             return;
         };
@@ -160,12 +167,35 @@ impl Ledger {
         self.shards[shard].settled = Some(settled);
     }
 
-    /// A worker reads this checkpoint.
-    pub(crate) fn reads_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) {
+    /// Whether the checkpoint of the shard is that of another load.
+    pub(crate) fn is_stale(&self, shard: usize) -> bool {
+        let objects = self.objects.lock().unwrap();
+        let checkpoint = objects.get(&self.shards[shard].checkpoint);
+        checkpoint.is_some_and(|checkpoint| *checkpoint == stale())
+    }
+
+    /// The last put of a checkpoint of a worker was refused.
+    pub(crate) fn refuses_checkpoint(&mut self, worker: usize) {
+        self.refused.insert(worker);
+    }
+
+    /// A worker reads this checkpoint. Returns the rare state in which it does.
+    pub(crate) fn reads_checkpoint(&mut self, worker: usize, shard: usize, content: &[u8]) -> Option<&'static str> {
         // After a put that was refused, it looks whose checkpoint stands.
-        if let Some(settled) = self.settled(shard, content).filter(|_| !self.putting.contains(&worker)) {
-            self.resumed.insert(worker, (shard, settled));
+        if self.putting.contains(&worker) {
+            let is_own = self.last_put.get(&worker).is_some_and(|put| put == content);
+            let looks = self.refused.remove(&worker);
+            return looks.then_some(if is_own { rare::OWN_PUT } else { rare::TAKEN_OVER });
         }
+        let settled = self.settled(shard, content)?;
+        let is_whole = settled.len() == self.shards[shard].entries.len();
+        let state = match settled.is_empty() {
+            true => None,
+            false if is_whole => Some(rare::RESUMED_AT_THE_END),
+            false => Some(rare::RESUMED),
+        };
+        self.resumed.insert(worker, (shard, settled));
+        state
     }
 
     /// The checkpoint of the shard is removed, which was answered or not.
@@ -307,7 +337,7 @@ impl Ledger {
 
     /// The entries that a checkpoint of this load has settled.
     fn settled(&self, shard: usize, content: &[u8]) -> Option<BTreeSet<u32>> {
-        if content == STALE.as_bytes() {
+        if content == stale() {
             return None;
         }
         let Shard {

@@ -151,6 +151,17 @@ impl Load {
         }
     }
 
+    /// Leaves out all entries but the first ones.
+    pub(crate) fn cut(&mut self, mut left: usize) {
+        for object in &mut self.objects {
+            object.entries.truncate(left);
+            left -= object.entries.len();
+        }
+        self.objects.retain(|object| !object.entries.is_empty());
+        let all: BTreeSet<u32> = self.entries().map(|entry| entry.number).collect();
+        self.refused.retain(|number| all.contains(number));
+    }
+
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
         self.objects.iter().flat_map(|object| object.entries.iter().copied())
     }

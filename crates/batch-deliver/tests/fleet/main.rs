@@ -1,9 +1,10 @@
-//! Whole fleets, each from one seed: a plan, several workers, and services that fail. Workers are killed, frozen and cut off, shards are
-//! handed out again, and in the end each entry is delivered or a dead letter.
+//! Whole fleets in processes, each from one seed: a plan, several workers, and services that fail. Workers are killed, frozen and cut off,
+//! shards are handed out again, and in the end each entry is delivered or a dead letter.
 //!
 //! The program runs as it is, in processes of its own, with a clock that is twenty times faster: see `clock.c`. A seed decides the load,
 //! the workers and which request to which service has which fault, by its number. It does not decide what depends on threads, on the
-//! scheduler and on the jitter of the SDK and of the program: which worker a request is from, and in which order requests arrive. A seed
+//! scheduler and on the jitter of the SDK and of the program: which worker a request is from, and in which order requests arrive. In
+//! `in_process` it decides that as well, and many more seeds are tried in the same time; this has what only processes show. A seed
 //! that fails is tried again by `FLEET_SEED=17`. `FLEET_SEEDS=10000` tries the first 10,000, and `FLEET_SEEDS=5000..6000` a part of them.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -15,6 +16,7 @@ mod bucket;
 mod checks;
 mod clock;
 mod content;
+#[allow(dead_code, reason = "fleets in one process are cut")]
 mod faults;
 mod fleet;
 mod front;
@@ -22,43 +24,34 @@ mod front;
 #[allow(dead_code, reason = "other tests serve a bucket by itself")]
 mod http;
 mod ledger;
+#[allow(dead_code, reason = "fleets in one process are cut")]
 mod load;
+mod preloaded;
 #[path = "../program/program.rs"]
 #[expect(dead_code, reason = "other tests run it to its end")]
 mod program;
+mod rare;
+mod seeds;
 mod shared;
 mod worker;
 
 use std::env;
-use std::ops::Range;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures::executor::block_on;
+
 use crate::faults::{Fault, Faults, Service};
 use crate::fleet::{ENDLESS, Ended, Fleet, Plan};
 use crate::load::Work;
+use crate::seeds::seeds;
 
 /// Fleets that run at the same time. They wait for most of their time.
 const AT_ONCE: usize = 4;
 
 /// Of how many failures of one request one is tried, unless all are by `FLEET=all`. Prime to the kinds.
 const SAMPLE: usize = 43;
-
-/// The seeds that the environment asks for.
-fn seeds() -> Range<u64> {
-    let number = |value: &str| {
-        value
-            .parse::<u64>()
-            .unwrap_or_else(|error| panic!("`{value}`: {error}"))
-    };
-    if let Ok(seed) = env::var("FLEET_SEED") {
-        return number(&seed)..number(&seed) + 1;
-    }
-    let seeds = env::var("FLEET_SEEDS").unwrap_or_else(|_| "10".into());
-    let (first, end) = seeds.split_once("..").unwrap_or(("0", &seeds));
-    number(first)..number(end)
-}
 
 /// Runs fleets at the same time, and returns what they came to, in their order. None begins after one that has failed. One that takes too
 /// long is run again by itself: on a busy machine the heartbeats of all are late.
@@ -72,7 +65,7 @@ fn run(plans: impl Iterator<Item = (String, Plan)> + Send) -> Vec<(String, Ended
                     let Some((number, (name, plan))) = plans.lock().unwrap().next() else {
                         return;
                     };
-                    match Fleet::run(plan.clone()) {
+                    match block_on(Fleet::run(plan.clone())) {
                         Ok(fleet) => ended.lock().unwrap().push((number, name, fleet)),
                         Err(words) if words.starts_with(ENDLESS) => endless.lock().unwrap().push((number, name, plan)),
                         Err(words) => failed.lock().unwrap().push(format!("{name}: {words}")),
@@ -84,7 +77,7 @@ fn run(plans: impl Iterator<Item = (String, Plan)> + Send) -> Vec<(String, Ended
     let (mut failed, mut ended) = (failed.into_inner().unwrap(), ended.into_inner().unwrap());
     for (number, name, plan) in endless.into_inner().unwrap() {
         println!("{name} takes too long, and is run again");
-        match Fleet::run(plan) {
+        match block_on(Fleet::run(plan)) {
             Ok(fleet) => ended.push((number, name, fleet)),
             Err(words) => failed.push(format!("{name}: {words}")),
         }
@@ -98,18 +91,11 @@ fn run(plans: impl Iterator<Item = (String, Plan)> + Send) -> Vec<(String, Ended
 fn whatever_happens_to_a_fleet_each_entry_is_delivered_or_a_dead_letter() {
     let started = Instant::now();
     let ended = run(seeds().map(|seed| (format!("seed {seed}"), Plan::of(seed))));
-    let sum = |of: fn(&Ended) -> usize| ended.iter().map(|(_, fleet)| of(fleet)).sum::<usize>();
+    let ended: Vec<Ended> = ended.into_iter().map(|(_, fleet)| fleet).collect();
     println!(
-        "{} seeds in {:.0} s, with {:.0} s of theirs: {} shards, handed out {} times, {} of them while another worker had them, \
-         {} of these out of order; {} entries sent again",
-        ended.len(),
-        started.elapsed().as_secs_f64(),
-        ended.iter().map(|(_, fleet)| fleet.time.as_secs_f64()).sum::<f64>(),
-        sum(|fleet| fleet.shards),
-        sum(|fleet| fleet.handed_out),
-        sum(|fleet| fleet.overlapping),
-        sum(|fleet| fleet.out_of_order),
-        sum(|fleet| fleet.sent_again),
+        "{}\n{}",
+        Ended::summary(&ended, started.elapsed()),
+        rare::table(&ended).0
     );
 }
 

@@ -1,21 +1,21 @@
 //! What each program of a fleet asks for: it has the faults that are planned, and is noted.
 
 use std::collections::{BTreeSet, HashSet};
-use std::net::SocketAddr;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::activity::{Activity, Said};
-use crate::bucket::{self, Objects};
-use crate::clock::{Clock, real};
-use crate::content::number;
-use crate::faults::{Fault, Faults, Service};
-use crate::front::exchanged;
-use crate::http::{Request, Response};
-use crate::ledger::Ledger;
-use crate::worker::{Cut, Workers};
+use super::activity::{Activity, Said};
+use super::bucket::{self, Objects};
+use super::clock::{Clock, End};
+use super::content::number;
+use super::faults::{Fault, Faults, Service};
+use super::front::{Services, exchanged};
+use super::http::{Request, Response};
+use super::ledger::Ledger;
+use super::rare::{self, Meeting, Rare};
+use super::worker::{Cut, Workers};
 
 /// The time of a fleet after which a worker that stops may no longer wait for an answer. Only a busy machine takes so long.
 const SLOW: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) activity: Activity,
     pub(crate) objects: Objects,
     /// Where the tables and queues are.
-    pub(crate) simulator: SocketAddr,
+    pub(crate) services: Services,
     pub(crate) workers: Workers,
     pub(crate) ledger: Mutex<Ledger>,
     pub(crate) faults: Mutex<Faults>,
@@ -38,15 +38,15 @@ pub(crate) struct Shared {
     pub(crate) unheard_answers: Mutex<HashSet<usize>>,
     /// Requests of destinations that were applied, and whose answers were lost.
     pub(crate) in_doubt: Mutex<usize>,
-    is_over: Mutex<bool>,
-    ends: Condvar,
+    pub(crate) end: End,
+    pub(crate) rare: Rare,
 }
 
 impl Shared {
     pub(crate) fn new(
         (clock, activity): (Clock, Activity),
         objects: Objects,
-        simulator: SocketAddr,
+        services: Services,
         ledger: Ledger,
         faults: Faults,
     ) -> Self {
@@ -56,7 +56,7 @@ impl Shared {
             clock,
             activity,
             objects,
-            simulator,
+            services,
             workers,
             ledger: Mutex::new(ledger),
             faults: Mutex::new(faults),
@@ -64,8 +64,8 @@ impl Shared {
             held: Mutex::default(),
             unheard_answers: Mutex::default(),
             in_doubt: Mutex::default(),
-            is_over: Mutex::default(),
-            ends: Condvar::new(),
+            end: End::default(),
+            rare: Rare::default(),
         }
     }
 
@@ -73,37 +73,18 @@ impl Shared {
         self.ledger.lock().unwrap()
     }
 
-    /// Ends all waits, and all faults.
-    pub(crate) fn end(&self) {
-        *self.is_over.lock().unwrap() = true;
-        self.ends.notify_all();
-        self.activity.end();
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        *self.is_over.lock().unwrap()
-    }
-
-    /// Waits for this time of the fleet.
-    pub(crate) fn pause(&self, time: Duration) {
-        let waited = self.ends.wait_timeout(self.is_over.lock().unwrap(), real(time));
-        drop(waited.unwrap());
-    }
-
-    /// Waits for this time of the fleet, or for its end.
-    fn wait(&self, time: Duration) {
-        let is_over = self.is_over.lock().unwrap();
-        let waited = self.ends.wait_timeout_while(is_over, real(time), |is_over| !*is_over);
-        drop(waited.unwrap());
-    }
-
     /// What is answered to a request of a worker. `None` for a connection that is reset.
-    pub(crate) fn respond(&self, worker: usize, request: &Request) -> Option<Response> {
+    pub(crate) async fn respond(&self, worker: usize, request: &Request) -> Option<Response> {
         if self.workers.was_killed(worker) {
             return None;
         }
         let service = service(request);
-        let fault = self.faults.lock().unwrap().next(service).filter(|_| !self.is_over());
+        let fault = self
+            .faults
+            .lock()
+            .unwrap()
+            .next(service)
+            .filter(|_| !self.end.has_come());
         if let Some(Fault::CutOff {
             applied,
             is_silent,
@@ -129,68 +110,78 @@ impl Shared {
             self.ledger().is_in_doubt = true;
         }
         let cut = self.workers.all()[worker].cut_off(service, self.clock);
-        if let Some(cut) = cut.filter(|_| !self.is_over()) {
-            self.unheard(worker, service, request, cut.applied);
+        let cut = cut.filter(|_| !self.end.has_come());
+        self.rare
+            .meet(&Meeting::new(service, request, fault, cut.map(|cut| cut.applied)));
+        if let Some(cut) = cut {
+            self.unheard(worker, service, request, cut.applied).await;
             if cut.is_silent {
-                self.wait(cut.until.saturating_sub(self.clock.now()));
+                self.end.wait(cut.until.saturating_sub(self.clock.now())).await;
             }
             return None;
         }
         match fault {
-            None | Some(Fault::CutOff { .. }) => self.answer(worker, service, request, true),
+            None | Some(Fault::CutOff { .. }) => self.answer(worker, service, request, true).await,
             Some(Fault::Throttle) => Some(refusal(service, request, true)),
             Some(Fault::InternalError { applied }) => {
-                self.unheard(worker, service, request, applied);
+                self.unheard(worker, service, request, applied).await;
                 Some(refusal(service, request, false))
             }
             Some(Fault::Lost { applied }) => {
-                self.unheard(worker, service, request, applied);
+                self.unheard(worker, service, request, applied).await;
                 None
             }
             Some(Fault::Silent { applied, time }) => {
-                self.unheard(worker, service, request, applied);
-                self.wait(time);
+                self.unheard(worker, service, request, applied).await;
+                self.end.wait(time).await;
                 None
             }
             Some(Fault::Late(time)) => {
-                self.wait(time);
-                self.answer(worker, service, request, true)
+                self.end.wait(time).await;
+                self.answer(worker, service, request, true).await
             }
             Some(Fault::Kill { applied }) => {
                 self.workers.kill(worker);
-                self.unheard(worker, service, request, applied);
+                self.unheard(worker, service, request, applied).await;
                 None
             }
             Some(Fault::Freeze { applied, time }) => {
                 self.workers.freeze(worker);
-                let answer = applied.then(|| self.answer(worker, service, request, false));
-                self.wait(time);
+                let mut answer = None;
+                if applied {
+                    answer = self.answer(worker, service, request, false).await;
+                }
+                self.end.wait(time).await;
                 self.ledger().hears(worker);
                 self.workers.thaw(worker);
-                answer.unwrap_or_else(|| self.answer(worker, service, request, true))
+                if applied {
+                    answer
+                } else {
+                    self.answer(worker, service, request, true).await
+                }
             }
             Some(Fault::Terminate) => {
                 self.workers.terminate(worker);
-                self.answer(worker, service, request, true)
+                self.answer(worker, service, request, true).await
             }
         }
     }
 
     /// The worker does not hear the answer.
-    fn unheard(&self, worker: usize, service: Service, request: &Request, applied: bool) {
+    async fn unheard(&self, worker: usize, service: Service, request: &Request, applied: bool) {
         if applied {
             if service == Service::Destination {
                 *self.in_doubt.lock().unwrap() += 1;
             }
-            self.answer(worker, service, request, false);
+            self.answer(worker, service, request, false).await;
         }
     }
 
-    fn answer(&self, worker: usize, service: Service, request: &Request, is_heard: bool) -> Option<Response> {
+    async fn answer(&self, worker: usize, service: Service, request: &Request, is_heard: bool) -> Option<Response> {
         match service {
             Service::Storage => Some(self.store(worker, request)),
-            Service::Activity => Some(self.act(worker, request, is_heard)),
-            Service::Destination => self.forward(worker, request),
+            Service::Activity => Some(self.act(worker, request, is_heard).await),
+            Service::Destination => self.forward(worker, request).await,
         }
     }
 
@@ -204,15 +195,30 @@ impl Shared {
         let mut ledger = self.ledger();
         let Some(shard) = ledger.shard_of(&key) else {
             drop(ledger);
+            let is_part = request.method == "PUT" && key.starts_with("out/");
+            if is_part && self.objects.lock().unwrap().contains_key(&key) {
+                self.rare.reach(rare::PART_TWICE);
+            }
             return bucket::answer(request, &self.objects);
         };
         if request.method == "PUT" {
             ledger.puts_checkpoint(worker, shard, &request.body);
         }
+        let is_stale = ledger.is_stale(shard);
         let answer = bucket::answer(request, &self.objects);
         match (request.method.as_str(), answer.0) {
-            ("PUT", 200) => ledger.has_checkpoint(worker, shard, &request.body),
-            ("GET", 200) => ledger.reads_checkpoint(worker, shard, &answer.2),
+            ("PUT", 200) => {
+                ledger.has_checkpoint(worker, shard, &request.body);
+                if is_stale {
+                    self.rare.reach(rare::STALE);
+                }
+            }
+            ("PUT", 412) => ledger.refuses_checkpoint(worker),
+            ("GET", 200) => {
+                if let Some(state) = ledger.reads_checkpoint(worker, shard, &answer.2) {
+                    self.rare.reach(state);
+                }
+            }
             ("DELETE", _) => {
                 let is_done = self.activity.done_by(shard).is_some();
                 ledger.removes_checkpoint(worker, shard, is_done);
@@ -222,7 +228,7 @@ impl Shared {
         answer
     }
 
-    fn act(&self, worker: usize, request: &Request, is_heard: bool) -> Response {
+    async fn act(&self, worker: usize, request: &Request, is_heard: bool) -> Response {
         let operation = operation(request);
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let shard = self.activity.shard_of(&body);
@@ -244,13 +250,24 @@ impl Shared {
             // A worker asks for a shard when it has let go of the last one, whether its answer has arrived or not.
             self.held.lock().unwrap().retain(|(holder, _)| *holder != worker);
         }
-        let (status, answer, said) = self.activity.answer(worker, operation, &body);
+        let (status, answer, said) = if operation == "GetActivityTask" {
+            self.activity.poll(worker, &self.end).await
+        } else {
+            self.activity.answer(worker, operation, &body)
+        };
         if is_heard {
             self.ledger().hears(worker);
         }
         match said {
             Said::Handed(shard) => self.hand_out(worker, shard),
-            Said::Answer { shard, is_accepted, .. } => {
+            Said::Answer {
+                shard,
+                is_accepted,
+                is_success,
+            } => {
+                if is_success && !is_accepted {
+                    self.rare.reach(rare::STOPPED_LATE);
+                }
                 self.held.lock().unwrap().remove(&(worker, shard));
                 if is_accepted && !is_heard {
                     self.unheard_answers.lock().unwrap().insert(shard);
@@ -270,24 +287,36 @@ impl Shared {
         let mut others = held.iter().filter(|(other, held)| *held == shard && *other != worker);
         if others.any(|(other, _)| !self.workers.has_ended(*other)) {
             self.overlapping.lock().unwrap().insert(shard);
+            self.rare.reach(rare::TWO_WORKERS);
         }
         held.insert((worker, shard));
+        if self.activity.holders(shard).iter().collect::<HashSet<_>>().len() > 2 {
+            self.rare.reach(rare::THREE_WORKERS);
+        }
         self.ledger().begins_shard(worker);
     }
 
     /// Sends the request to the simulator.
-    fn forward(&self, worker: usize, request: &Request) -> Option<Response> {
+    async fn forward(&self, worker: usize, request: &Request) -> Option<Response> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let operation = operation(request);
         let sent = sent(operation, &body);
         if !sent.is_empty() {
-            self.ledger().sends(worker, &sent, self.clock.now());
+            let mut ledger = self.ledger();
+            ledger.sends(worker, &sent, self.clock.now());
+            if ledger.applied().iter().any(|number| sent.contains(number)) {
+                self.rare.reach(rare::SENT_AGAIN);
+            }
         }
         let target = request.header("x-amz-target").unwrap_or_default();
         let begun = self.clock.now();
-        let answer = exchanged(self.simulator, target, &request.body).ok()?;
+        let answer = exchanged(&self.services, target, &request.body).await.ok()?;
         if self.clock.now() > begun + SLOW {
             self.ledger().is_in_doubt = true;
+        }
+        let is_refused = answer.0 == 400 && String::from_utf8_lossy(&answer.2).contains("ValidationException");
+        if is_refused && !sent.is_empty() {
+            self.rare.reach(if sent.len() > 1 { rare::HALVED } else { rare::ALONE });
         }
         if operation == "Scan" {
             let found: Value = serde_json::from_slice(&answer.2).unwrap_or_default();
@@ -302,7 +331,7 @@ impl Shared {
     }
 }
 
-fn service(request: &Request) -> Service {
+pub(crate) fn service(request: &Request) -> Service {
     match request.header("x-amz-target") {
         Some(target) if target.starts_with("AWSStepFunctions.") => Service::Activity,
         Some(_) => Service::Destination,

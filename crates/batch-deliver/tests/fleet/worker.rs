@@ -6,12 +6,15 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::clock::{Clock, Skew, hasten};
-use crate::faults::Service;
-use crate::program::Folder;
+use super::clock::{Clock, Skew, hasten};
+use super::faults::Service;
+use super::program::Folder;
 
 /// How the access key of a program begins. Its number follows.
 pub(crate) const KEY: &str = "worker";
+
+/// Whether dead letters and checkpoints may be in a folder.
+pub(crate) const SHARES_FOLDERS: bool = true;
 
 /// A program of a fleet, by its number.
 pub(crate) struct Worker {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use crate::http::{Request, Response, serve};
+use super::http::{Request, Response, serve};
 
 /// How an object begins that is refused with the code behind it.
 const REFUSED: &str = "refused ";

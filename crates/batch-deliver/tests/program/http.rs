@@ -10,7 +10,8 @@ pub(crate) struct Request {
     pub(crate) method: String,
     /// The path and the query.
     pub(crate) target: String,
-    headers: Vec<String>,
+    /// Each as `name: value`.
+    pub(crate) headers: Vec<String>,
     pub(crate) body: Vec<u8>,
 }
 

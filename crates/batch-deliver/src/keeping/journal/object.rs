@@ -40,15 +40,15 @@ impl ObjectContent for Identity {
 }
 
 impl JournalObject {
-    /// Opens the journal of a load, or creates one. Blocks.
-    pub(super) fn open(
+    /// Opens the journal of a load, or creates one.
+    pub(super) async fn open(
         location: &Location,
         identity: Identity,
         claim: Claim,
         connection: &Connection,
         console: &Console,
     ) -> Result<(Self, EarlierRun), Failure> {
-        let (object, found) = OwnObject::open(location, &identity, claim, connection, console)?;
+        let (object, found) = OwnObject::open(location, &identity, claim, connection, console).await?;
         let journal = Self {
             object,
             identity,
@@ -59,12 +59,12 @@ impl JournalObject {
     }
 
     /// Puts that entries may be sent from now on.
-    pub(super) fn begin(&mut self) -> io::Result<()> {
+    pub(super) async fn begin(&mut self) -> io::Result<()> {
         if self.kept.has_begun {
             return Ok(());
         }
         self.kept.has_begun = true;
-        self.put()
+        self.put().await
     }
 
     pub(super) fn settle(&mut self, number: u64) {
@@ -81,25 +81,25 @@ impl JournalObject {
     }
 
     /// Puts the settled records.
-    pub(super) fn put(&mut self) -> io::Result<()> {
+    pub(super) async fn put(&mut self) -> io::Result<()> {
         let (identity, kept, last) = (&self.identity, &self.kept, &self.last);
-        self.object.put(|written| text(identity, kept, written, last))
+        self.object.put(|written| text(identity, kept, written, last)).await
     }
 
     /// Puts that the run has ended and nothing is in flight, and the bad line at which it has stopped.
-    pub(super) fn end(&mut self, stopped: Option<StopLine>) -> io::Result<()> {
+    pub(super) async fn end(&mut self, stopped: Option<StopLine>) -> io::Result<()> {
         let stopped = stopped.map(JournalLine::Stopped);
         self.last = stopped.into_iter().chain([JournalLine::Ended]).collect();
-        self.put()
+        self.put().await
     }
 
     /// Puts that all failures were reported to the user.
-    pub(super) fn reported(&mut self) -> io::Result<()> {
+    pub(super) async fn reported(&mut self) -> io::Result<()> {
         if self.kept.failures.is_empty() {
             return Ok(());
         }
         self.kept.failures = Failures::default();
-        self.put()
+        self.put().await
     }
 }
 

@@ -6,18 +6,18 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
-use std::thread;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
-use tokio::runtime::{Builder, Runtime};
+use tokio::time::sleep;
 
 use super::super::location::Location;
 use super::Claim;
 use super::content::{self, WriterStamp};
+use crate::blocking::{OwnRuntime, block_in_place};
 use crate::connection::{self, Connection};
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -46,38 +46,11 @@ pub(super) struct OwnObject {
     /// Identifies this run.
     run: String,
     puts: u64,
+    /// Other runs see whether this one is alive by its puts, which nothing else may hold up.
     runtime: OwnRuntime,
 }
 
-/// A runtime of its own, because the delivery's runtime may block on a put.
-#[derive(Debug)]
-struct OwnRuntime(Option<Runtime>);
-
-impl OwnRuntime {
-    fn new() -> io::Result<Self> {
-        Ok(Self(Some(Builder::new_current_thread().enable_all().build()?)))
-    }
-
-    /// An error after it was dropped.
-    fn block_on<F: Future>(&self, future: F) -> io::Result<F::Output> {
-        let runtime = self.0.as_ref();
-        runtime
-            .map(|runtime| runtime.block_on(future))
-            .ok_or_else(|| io::Error::other("its runtime has ended"))
-    }
-}
-
-impl Drop for OwnRuntime {
-    /// Does not wait, because a journal that was opened and is not needed is dropped on a thread of the delivery's runtime, which must
-    /// not block.
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ObjectHandle {
     client: Client,
     bucket: String,
@@ -109,8 +82,8 @@ pub(super) trait ObjectContent: Sized {
 }
 
 impl OwnObject {
-    /// Opens the object, or creates one. Blocks.
-    pub(super) fn open<J: ObjectContent>(
+    /// Opens the object, or creates one.
+    pub(super) async fn open<J: ObjectContent>(
         location: &Location,
         journal: &J,
         claim: Claim,
@@ -126,8 +99,12 @@ impl OwnObject {
             return Err(Failure::WrongUse(words));
         }
         let unreadable = |error| Failure::Failed(format!("the journal {name} cannot be read: {error}"));
-        let runtime = OwnRuntime::new().map_err(unreadable)?;
-        let client = runtime.block_on(connection.bucket(bucket)).map_err(unreadable)??;
+        let runtime = OwnRuntime::start().map_err(unreadable)?;
+        let (own, of) = (connection.clone(), bucket.clone());
+        let client = runtime
+            .run(async move { own.bucket(&of).await })
+            .await
+            .map_err(unreadable)??;
         let config = client.config().to_builder();
         let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
         let mut own = Self {
@@ -145,9 +122,9 @@ impl OwnObject {
         // A worker that has lost its shard may put this journal until this run has put it.
         let tries = if claim.is_of_user() { 1 } else { CONFLICTS };
         for _ in 0..tries {
-            let (etag, found) = own.found(journal, claim, console)?;
+            let (etag, found) = own.found(journal, claim, console).await?;
             own.etag = etag;
-            match own.put_once(|written| journal.text(&found, written)) {
+            match own.put_once(|written| journal.text(&found, written)).await {
                 Ok(()) => return Ok((own, found)),
                 Err(PutFailure::Taken) => {}
                 Err(PutFailure::Failed(words)) => {
@@ -161,39 +138,46 @@ impl OwnObject {
     }
 
     /// What the current object has, and its tag.
-    fn found<J: ObjectContent>(
+    async fn found<J: ObjectContent>(
         &self,
         journal: &J,
         claim: Claim,
         console: &Console,
     ) -> Result<(Option<String>, J::Found), Failure> {
         let name = &self.object.name;
-        let get = || {
-            let got = self.runtime.block_on(self.object.get());
-            let got = got.unwrap_or_else(|error| Err(error.to_string()));
-            got.map_err(|words| Failure::WrongUse(format!("the journal {name} cannot be read: {words}")))
-        };
-        let Some((etag, text)) = get()? else {
+        let unreadable = |words| Failure::WrongUse(format!("the journal {name} cannot be read: {words}"));
+        let Some((etag, text)) = self.get().await.map_err(unreadable)? else {
             return Ok((None, J::Found::default()));
         };
-        let found = journal.read(name, &String::from_utf8_lossy(&text), claim, console);
+        // It may compare an input with what an earlier run has read.
+        let found = block_in_place(|| journal.read(name, &String::from_utf8_lossy(&text), claim, console));
         let found = claim.accepted(found, console)?;
         if claim.is_of_user() && J::doubtful(&found) > 0 {
             console.info(&format!(
                 "the last run with {name} has not ended cleanly: watching it for {} s",
                 WATCHED.as_secs()
             ));
-            thread::sleep(WATCHED);
-            if get()?.is_none_or(|(now, _)| now != etag) {
+            sleep(WATCHED).await;
+            let now = self.get().await.map_err(unreadable)?;
+            if now.is_none_or(|(now, _)| now != etag) {
                 return Err(Failure::WrongUse(content::in_use(name)));
             }
         }
         Ok((Some(etag), found))
     }
 
+    async fn get(&self) -> Result<Option<(String, Vec<u8>)>, String> {
+        let object = self.object.clone();
+        let got = self.runtime.run(async move { object.get().await });
+        got.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
     /// Replaces the object by one with this text, in which each put is another one.
-    pub(super) fn put(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> io::Result<()> {
-        self.put_once(text).map_err(|error| match error {
+    pub(super) async fn put(
+        &mut self,
+        text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>,
+    ) -> io::Result<()> {
+        self.put_once(text).await.map_err(|error| match error {
             PutFailure::Taken => io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "it was removed, or another run continues it",
@@ -202,15 +186,19 @@ impl OwnObject {
         })
     }
 
-    fn put_once(&mut self, text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>) -> Result<(), PutFailure> {
+    async fn put_once(
+        &mut self,
+        text: impl FnOnce(WriterStamp) -> serde_json::Result<Vec<u8>>,
+    ) -> Result<(), PutFailure> {
         self.puts += 1;
         let written = WriterStamp {
             by: self.run.clone(),
             times: self.puts,
         };
         let text = text(written).map_err(|error| PutFailure::Failed(error.to_string()))?;
-        let etag = self.runtime.block_on(self.object.put(self.etag.as_deref(), text));
-        let etag = etag.map_err(|error| PutFailure::Failed(error.to_string()))??;
+        let (object, etag) = (self.object.clone(), self.etag.clone());
+        let put = self.runtime.run(async move { object.put(etag.as_deref(), text).await });
+        let etag = put.await.map_err(|error| PutFailure::Failed(error.to_string()))??;
         self.etag = Some(etag);
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::content::WriterStamp;
 use super::file::{locked, replaced};
 use super::owned::{ObjectContent, OwnObject};
 use super::{Claim, Identity};
+use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -138,8 +139,8 @@ fn text(content: &ScanLine) -> serde_json::Result<Vec<u8>> {
 }
 
 impl ScanState {
-    /// Opens the journal, or creates one. A journal of another delivery is an error, unless it may be replaced. Blocks.
-    pub(crate) fn open(
+    /// Opens the journal, or creates one. A journal of another delivery is an error, unless it may be replaced.
+    pub(crate) async fn open(
         location: &Location,
         identity: Identity,
         claim: Claim,
@@ -147,9 +148,10 @@ impl ScanState {
         console: &Console,
     ) -> Result<(Self, EarlierScan), Failure> {
         match location {
-            Location::File(path) => Self::open_file(path, identity, claim, console),
+            Location::File(path) => block_in_place(|| Self::open_file(path, identity, claim, console)),
             Location::Object { .. } => {
-                let (object, found) = OwnObject::open(location, &ScanContent(&identity), claim, connection, console)?;
+                let content = ScanContent(&identity);
+                let (object, found) = OwnObject::open(location, &content, claim, connection, console).await?;
                 let state = Self {
                     content: found.content(identity),
                     storage: ScanStorage::Object(Box::new(object)),
@@ -182,16 +184,16 @@ impl ScanState {
     }
 
     /// The scan is continued there, after `more` items more than at the last call.
-    pub(crate) fn write(&mut self, position: Value, more: u64) -> io::Result<()> {
+    pub(crate) async fn write(&mut self, position: Value, more: u64) -> io::Result<()> {
         self.content.position = Some(position);
         self.content.items += more;
-        self.store()
+        self.store().await
     }
 
     /// Records that the run has ended and nothing is in flight. This many items behind the position are settled and read again.
-    pub(crate) fn end(&mut self, again: u64) -> io::Result<()> {
+    pub(crate) async fn end(&mut self, again: u64) -> io::Result<()> {
         (self.content.has_ended, self.content.again) = (true, again);
-        self.store()
+        self.store().await
     }
 
     /// This is in the journal with the next position that is behind it.
@@ -200,24 +202,29 @@ impl ScanState {
     }
 
     /// Records that all failures were reported to the user.
-    pub(super) fn reported(&mut self) -> io::Result<()> {
+    pub(super) async fn reported(&mut self) -> io::Result<()> {
         if self.content.failures.is_empty() {
             return Ok(());
         }
         self.content.failures = Failures::default();
-        self.store()
+        self.store().await
     }
 
-    fn store(&mut self) -> io::Result<()> {
+    async fn store(&mut self) -> io::Result<()> {
         let content = &mut self.content;
         match &mut self.storage {
-            ScanStorage::File { path, file } => *file = replaced(path, &text(content)?)?,
-            ScanStorage::Object(object) => object.put(|written| {
-                content.written = Some(written);
-                text(content)
-            })?,
+            ScanStorage::File { path, file } => {
+                *file = block_in_place(|| replaced(path, &text(content)?))?;
+                Ok(())
+            }
+            ScanStorage::Object(object) => {
+                let text = |written| {
+                    content.written = Some(written);
+                    text(content)
+                };
+                object.put(text).await
+            }
         }
-        Ok(())
     }
 }
 
@@ -227,50 +234,54 @@ mod tests {
 
     use super::*;
 
-    fn open(path: &Path, identity: Identity) -> Result<(ScanState, EarlierScan), Failure> {
+    async fn open(path: &Path, identity: Identity) -> Result<(ScanState, EarlierScan), Failure> {
         let (location, console) = (Location::File(path.to_owned()), Console::new(false, true));
-        ScanState::open(&location, identity, Claim::Named, &Connection::default(), &console)
+        ScanState::open(&location, identity, Claim::Named, &Connection::default(), &console).await
     }
 
     fn identity(destination: &str) -> Identity {
         Identity::new([("destination", destination.to_owned())], &[], 11_000).unwrap()
     }
 
-    #[test]
-    fn a_run_leaves_its_position_and_how_many_items_behind_it_may_be_settled() {
+    #[tokio::test]
+    async fn a_run_leaves_its_position_and_how_many_items_behind_it_may_be_settled() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let (mut state, found) = open(&path, identity("copy")).unwrap();
+        let (mut state, found) = open(&path, identity("copy")).await.unwrap();
         assert_eq!(found, EarlierScan::default());
-        state.write(json!(["start"]), 20).unwrap();
-        state.write(json!(["end"]), 5).unwrap();
+        state.write(json!(["start"]), 20).await.unwrap();
+        state.write(json!(["end"]), 5).await.unwrap();
         drop(state);
-        let (mut state, found) = open(&path, identity("copy")).unwrap();
+        let (mut state, found) = open(&path, identity("copy")).await.unwrap();
         assert_eq!(
             (found.position, found.items, found.doubtful),
             (Some(json!(["end"])), 25, 11_000)
         );
-        state.end(3).unwrap();
+        state.end(3).await.unwrap();
         drop(state);
-        let (_, found) = open(&path, identity("copy")).unwrap();
+        let (_, found) = open(&path, identity("copy")).await.unwrap();
         assert_eq!((found.items, found.doubtful), (25, 3));
     }
 
-    #[test]
-    fn another_delivery_another_file_and_a_journal_in_use_are_refused() {
+    #[tokio::test]
+    async fn another_delivery_another_file_and_a_journal_in_use_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let refused = |destination: &str| open(&path, identity(destination)).unwrap_err().to_string();
-        let (mut state, _) = open(&path, identity("copy")).unwrap();
-        assert!(refused("copy").contains("is in use"));
+        let refused = async |destination: &str| open(&path, identity(destination)).await.unwrap_err().to_string();
+        let (mut state, _) = open(&path, identity("copy")).await.unwrap();
+        assert!(refused("copy").await.contains("is in use"));
         drop(state);
-        (state, _) = open(&path, identity("other")).unwrap();
+        (state, _) = open(&path, identity("other")).await.unwrap();
         drop(state);
-        (state, _) = open(&path, identity("copy")).unwrap();
-        state.write(json!(["start"]), 0).unwrap();
+        (state, _) = open(&path, identity("copy")).await.unwrap();
+        state.write(json!(["start"]), 0).await.unwrap();
         drop(state);
-        assert!(refused("other").contains("the destination was copy, and is other"));
+        assert!(
+            refused("other")
+                .await
+                .contains("the destination was copy, and is other")
+        );
         std::fs::write(&path, "{}\n").unwrap();
-        assert!(refused("copy").contains("is not a journal of a table"));
+        assert!(refused("copy").await.contains("is not a journal of a table"));
     }
 }

@@ -8,6 +8,7 @@ use super::content::EarlierRun;
 use super::file::JournalFile;
 use super::object::JournalObject;
 use super::{Claim, Identity};
+use crate::blocking::block_in_place;
 use crate::connection;
 use crate::connection::Connection;
 use crate::console::Console;
@@ -37,16 +38,16 @@ impl LoadState {
         self.settled.len() > 0 || self.doubtful > 0
     }
 
-    /// Records that entries may be sent from now on. Blocks.
-    pub(super) fn begin(&mut self) -> io::Result<()> {
+    /// Records that entries may be sent from now on.
+    pub(super) async fn begin(&mut self) -> io::Result<()> {
         match &mut self.storage {
-            JournalStorage::File(file) => file.begin(),
-            JournalStorage::Object(object) => object.begin(),
+            JournalStorage::File(file) => block_in_place(|| file.begin()),
+            JournalStorage::Object(object) => object.begin().await,
         }
     }
 
-    /// Opens the journal of a load, or creates one. Blocks.
-    pub(crate) fn open(
+    /// Opens the journal of a load, or creates one.
+    pub(crate) async fn open(
         location: &Location,
         identity: Identity,
         claim: Claim,
@@ -55,11 +56,11 @@ impl LoadState {
     ) -> Result<Self, Failure> {
         let (storage, found) = match location {
             Location::File(path) => {
-                let (file, found) = JournalFile::open(path, identity, claim, console)?;
+                let (file, found) = block_in_place(|| JournalFile::open(path, identity, claim, console))?;
                 (JournalStorage::File(Box::new(file)), found)
             }
             Location::Object { .. } => {
-                let (object, found) = JournalObject::open(location, identity, claim, connection, console)?;
+                let (object, found) = JournalObject::open(location, identity, claim, connection, console).await?;
                 (JournalStorage::Object(Box::new(object)), found)
             }
         };

@@ -1,14 +1,14 @@
-//! Writes the journal in a thread of its own.
+//! Writes the journal while its records are settled.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::watch;
-use tokio::task::block_in_place;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::super::failures::FailedRecord;
@@ -18,16 +18,19 @@ use super::writing::{
     FinishedJournal, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, RunEnd, SettledRecord, keep, put, write,
 };
 use super::{LoadState, ScanState, StopLine};
+use crate::blocking::{OwnRuntime, block_in_place};
 use crate::source::ReadProgress;
 
 /// Receives the numbers of settled records, and writes them without delay.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    sender: Mutex<Option<SyncSender<SettledRecord>>>,
+    sender: Mutex<Option<Sender<SettledRecord>>>,
     writer: Mutex<Option<JoinHandle<io::Result<FinishedJournal>>>>,
     /// What it has written, after the end.
     written: Mutex<Option<FinishedJournal>>,
     ending: Arc<RunEnd>,
+    /// Of the writer, which blocks.
+    _runtime: OwnRuntime,
 }
 
 impl Journal {
@@ -41,20 +44,24 @@ impl Journal {
 
     /// Continues a journal, of inputs of which so much is read. What is sent after this is in doubt until it is in the journal. If it can
     /// no longer be written, the delivery is cancelled.
-    pub(crate) fn start(mut state: LoadState, read: ReadProgress, cancellation: CancellationToken) -> io::Result<Self> {
-        block_in_place(|| state.begin())?;
+    pub(crate) async fn start(
+        mut state: LoadState,
+        read: ReadProgress,
+        cancellation: CancellationToken,
+    ) -> io::Result<Self> {
+        state.begin().await?;
         let most = match &state.storage {
             JournalStorage::File(_) => NUMBERS,
             JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
         };
-        Ok(Self::of_writer(most, cancellation, move |receiver, ending| {
+        Self::of_writer(most, cancellation, async move |receiver, ending| {
             Ok(match state.storage {
-                JournalStorage::File(file) => FinishedJournal::File(write(*file, receiver, &read, ending)?),
+                JournalStorage::File(file) => FinishedJournal::File(write(*file, receiver, &read, &ending).await?),
                 JournalStorage::Object(object) => {
-                    FinishedJournal::Object(Box::new(put(*object, receiver, &read, ending)?))
+                    FinishedJournal::Object(Box::new(put(*object, receiver, &read, &ending).await?))
                 }
             })
-        }))
+        })
     }
 
     /// Continues the journal of a scan, which `position` returns after this many items. `kept` has the number of the first items that
@@ -64,34 +71,40 @@ impl Journal {
         position: impl Fn(u64) -> serde_json::Result<(Value, u64)> + Send + 'static,
         kept: watch::Sender<u64>,
         cancellation: CancellationToken,
-    ) -> Self {
-        Self::of_writer(NUMBERS_OF_SCAN, cancellation, move |receiver, ending| {
-            keep(state, receiver, position, &kept, ending).map(FinishedJournal::Scan)
+    ) -> io::Result<Self> {
+        Self::of_writer(NUMBERS_OF_SCAN, cancellation, async move |receiver, ending| {
+            let kept = keep(state, receiver, position, &kept, &ending).await;
+            kept.map(FinishedJournal::Scan)
         })
     }
 
     /// One in whose channel this many records can wait.
-    fn of_writer(
+    fn of_writer<W>(
         most: usize,
         cancellation: CancellationToken,
-        write: impl FnOnce(&Receiver<SettledRecord>, &RunEnd) -> io::Result<FinishedJournal> + Send + 'static,
-    ) -> Self {
-        let (sender, receiver) = sync_channel(most);
+        write: impl FnOnce(Receiver<SettledRecord>, Arc<RunEnd>) -> W,
+    ) -> io::Result<Self>
+    where
+        W: Future<Output = io::Result<FinishedJournal>> + Send + 'static,
+    {
+        let (sender, receiver) = channel(most);
         let ending = Arc::new(RunEnd::default());
-        let ends = Arc::clone(&ending);
-        let writer = thread::spawn(move || {
-            let written = write(&receiver, &ends);
+        let writing = write(receiver, Arc::clone(&ending));
+        let runtime = OwnRuntime::start()?;
+        let writer = runtime.spawn(async move {
+            let written = writing.await;
             if written.is_err() {
                 cancellation.cancel();
             }
             written
         });
-        Self {
+        Ok(Self {
             sender: Mutex::new(Some(sender)),
             writer: Mutex::new(Some(writer)),
             written: Mutex::default(),
             ending,
-        }
+            _runtime: runtime,
+        })
     }
 
     /// The record with this number is settled. Waits if many are.
@@ -111,7 +124,7 @@ impl Journal {
             let waiting = sender.clone();
             drop(sender);
             // A put may be without an answer for minutes. Other tasks of this thread send heartbeats and receive signals meanwhile.
-            let _ = block_in_place(|| waiting.map(|sender| sender.send(settled)));
+            let _ = block_in_place(|| waiting.map(|sender| sender.blocking_send(settled)));
         }
     }
 
@@ -126,35 +139,31 @@ impl Journal {
     }
 
     /// Writes all settled records, and also that nothing is in flight, unless the journal is [left open](Self::leave_open).
-    pub(crate) fn close(&self) -> io::Result<()> {
+    pub(crate) async fn close(&self) -> io::Result<()> {
         drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(writer) = writer else { return Ok(()) };
-        let written = writer
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))?;
-        *self.written() = Some(written);
+        let written = writer.await.map_err(|_| io::Error::other("the writer panicked"))??;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
         Ok(())
     }
 
-    /// Writes, after the end, that all undelivered entries were reported to the user: the next run does not report them again. Blocks.
-    pub(crate) fn reported(&self) -> io::Result<()> {
-        match &mut *self.written() {
+    /// Writes, after the end, that all undelivered entries were reported to the user: the next run does not report them again.
+    pub(crate) async fn reported(&self) -> io::Result<()> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match written {
             None => Ok(()),
-            Some(FinishedJournal::File(file)) => file.reported(),
-            Some(FinishedJournal::Object(object)) => object.reported(),
-            Some(FinishedJournal::Scan(state)) => state.reported(),
+            Some(FinishedJournal::File(mut file)) => block_in_place(|| file.reported()),
+            Some(FinishedJournal::Object(mut object)) => object.reported().await,
+            Some(FinishedJournal::Scan(mut state)) => state.reported().await,
         }
-    }
-
-    fn written(&self) -> MutexGuard<'_, Option<FinishedJournal>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::mpsc::sync_channel;
     use std::time::Duration;
 
     use proptest::prelude::*;
@@ -165,34 +174,34 @@ mod tests {
     use crate::connection::Connection;
     use crate::console::Console;
 
-    fn open(path: &Path, identity: Identity) -> LoadState {
+    async fn open(path: &Path, identity: Identity) -> LoadState {
         let location = Location::File(path.to_owned());
         let console = Console::new(false, true);
-        LoadState::open(&location, identity, Claim::Named, &Connection::default(), &console).unwrap()
+        let connection = Connection::default();
+        LoadState::open(&location, identity, Claim::Named, &connection, &console)
+            .await
+            .unwrap()
     }
 
-    fn start(path: &Path, identity: &Identity) -> Journal {
-        Journal::start(
-            open(path, identity.clone()),
-            ReadProgress::default(),
-            CancellationToken::new(),
-        )
-        .unwrap()
+    async fn start(path: &Path, identity: &Identity) -> Journal {
+        let state = open(path, identity.clone()).await;
+        let started = Journal::start(state, ReadProgress::default(), CancellationToken::new());
+        started.await.unwrap()
     }
 
-    #[test]
-    fn the_next_run_warns_of_entries_that_may_be_sent_twice() {
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_next_run_warns_of_entries_that_may_be_sent_twice() {
         for is_left_open in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 7).unwrap();
-            let journal = start(&path, &identity);
+            let journal = start(&path, &identity).await;
             if is_left_open {
                 journal.leave_open();
             }
-            journal.close().unwrap();
+            journal.close().await.unwrap();
             drop(journal);
-            assert_eq!(open(&path, identity).doubtful > 0, is_left_open);
+            assert_eq!(open(&path, identity).await.doubtful > 0, is_left_open);
         }
     }
 
@@ -200,12 +209,13 @@ mod tests {
     #[test]
     fn other_tasks_go_on_while_settled_records_wait_for_the_writer() {
         let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        let (sender, receiver) = sync_channel(1);
+        let (sender, mut receiver) = channel(1);
         let journal = Arc::new(Journal {
             sender: Mutex::new(Some(sender)),
             writer: Mutex::default(),
             written: Mutex::default(),
             ending: Arc::default(),
+            _runtime: OwnRuntime::start().unwrap(),
         });
         let (begun, has_begun) = sync_channel(1);
         for first in [0, 10] {
@@ -220,7 +230,7 @@ mod tests {
         let (sent, has_sent) = sync_channel(1);
         runtime.spawn(async move { sent.send(()) });
         let heard = has_sent.recv_timeout(Duration::from_mins(1));
-        let written = (0..4).filter_map(|_| receiver.recv().ok()).count();
+        let written = (0..4).filter_map(|_| receiver.blocking_recv()).count();
         assert_eq!((heard, written), (Ok(()), 4));
     }
 
@@ -230,11 +240,14 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("state");
             let identity = Identity::new([], &[], 1).unwrap();
-            let journal = start(&path, &identity);
-            numbers[..count].iter().for_each(|number| journal.settle(*number));
-            journal.close().unwrap();
-            drop(journal);
-            let state = open(&path, identity);
+            let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let state = runtime.block_on(async {
+                let journal = start(&path, &identity).await;
+                numbers[..count].iter().for_each(|number| journal.settle(*number));
+                journal.close().await.unwrap();
+                drop(journal);
+                open(&path, identity).await
+            });
             for (index, number) in numbers.iter().enumerate() {
                 prop_assert_eq!(state.settled.contains(*number), index < count);
             }

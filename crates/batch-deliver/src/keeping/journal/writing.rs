@@ -1,14 +1,15 @@
-//! What the thread of a journal writes, until nothing more comes.
+//! What the writer of a journal writes, until nothing more comes.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use super::super::failures::FailedRecord;
 use super::file::JournalFile;
@@ -82,16 +83,17 @@ impl RunEnd {
     }
 }
 
-/// Writes records until the channel is closed. Those that arrive during a write are written together.
-pub(super) fn write(
+/// Writes records until the channel is closed. Those that arrive during a write are written together. Blocks.
+pub(super) async fn write(
     mut file: JournalFile,
-    receiver: &Receiver<SettledRecord>,
+    mut receiver: Receiver<SettledRecord>,
     read: &ReadProgress,
     ending: &RunEnd,
 ) -> io::Result<JournalFile> {
-    while let Ok(first) = receiver.recv() {
+    let mut batch = Vec::new();
+    while receiver.recv_many(&mut batch, NUMBERS).await > 0 {
         let (mut settled, mut failed) = (SettledRecords::default(), Vec::new());
-        for next in std::iter::once(first).chain(receiver.try_iter().take(NUMBERS - 1)) {
+        for next in batch.drain(..) {
             match next {
                 SettledRecord::Done(number) => settled.add(number, number),
                 SettledRecord::Failed(one) => failed.push(*one),
@@ -112,9 +114,9 @@ pub(super) fn write(
 }
 
 /// Writes where the scan is continued until the channel is closed.
-pub(super) fn keep(
+pub(super) async fn keep(
     mut state: ScanState,
-    receiver: &Receiver<SettledRecord>,
+    mut receiver: Receiver<SettledRecord>,
     position: impl Fn(u64) -> serde_json::Result<(Value, u64)>,
     kept: &watch::Sender<u64>,
     ending: &RunEnd,
@@ -133,15 +135,15 @@ pub(super) fn keep(
         let (mut is_open, mut numbers) = (true, 0);
         while is_open && numbers < most {
             numbers += 1;
-            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(next) => {
+            match timeout_at(due, receiver.recv()).await {
+                Ok(Some(next)) => {
                     settled.add(next.number(), next.number());
                     if let SettledRecord::Failed(one) = next {
                         failed.insert(one.number, *one);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => is_open = false,
+                Ok(None) => is_open = false,
+                Err(_) => break,
             }
         }
         let first = settled.runs().next().filter(|(first, _)| *first == 0);
@@ -153,14 +155,14 @@ pub(super) fn keep(
                 state.fail(one);
             }
             failed = behind;
-            state.write(place, items - before)?;
+            state.write(place, items - before).await?;
             (written, before) = (until, items);
             kept.send_replace(until);
         }
         if !is_open {
             if !ending.is_open() {
                 // A stop in the middle of a page leaves items that are settled and are read again.
-                state.end(settled.len() - before)?;
+                state.end(settled.len() - before).await?;
             }
             return Ok(state);
         }
@@ -168,9 +170,9 @@ pub(super) fn keep(
 }
 
 /// Puts the journal until the channel is closed.
-pub(super) fn put(
+pub(super) async fn put(
     mut object: JournalObject,
-    receiver: &Receiver<SettledRecord>,
+    mut receiver: Receiver<SettledRecord>,
     read: &ReadProgress,
     ending: &RunEnd,
 ) -> io::Result<JournalObject> {
@@ -178,25 +180,26 @@ pub(super) fn put(
         let due = Instant::now() + EVERY;
         let mut is_open = true;
         for _ in 0..NUMBERS_OF_OBJECT {
-            match receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(SettledRecord::Done(number)) => object.settle(number),
-                Ok(SettledRecord::Failed(failed)) => object.fail(&failed),
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => {
+            match timeout_at(due, receiver.recv()).await {
+                Ok(Some(SettledRecord::Done(number))) => object.settle(number),
+                Ok(Some(SettledRecord::Failed(failed))) => object.fail(&failed),
+                Ok(None) => {
                     is_open = false;
                     break;
                 }
+                Err(_) => break,
             }
         }
         object.note(read.changes());
         if is_open {
-            object.put()?;
+            object.put().await?;
             continue;
         }
         if ending.is_open() {
-            object.put()?;
+            object.put().await?;
         } else {
-            object.end(*ending.stopped())?;
+            let stopped = *ending.stopped();
+            object.end(stopped).await?;
         }
         return Ok(object);
     }

@@ -1,0 +1,289 @@
+//! After faults everything ends, within a time that follows from what is left: its calls, the capacity, and the longest waits that the guide
+//! promises. "It ends some time" is no bound: a wake-up that is lost, and found by chance a minute later, would keep it.
+
+use std::time::Duration;
+
+use aws_batch_delivery::sources::{Receive, Scan};
+use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_simulator::{Capacity, Faults, InjectedFault, KeyType, Latency, QueueOptions, Simulator, TableOptions};
+use futures::StreamExt;
+use futures::future::join_all;
+use proptest::prelude::*;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::guarantees::entries::{ROUND_TRIP, message, put};
+use crate::support::cases::cases;
+use crate::support::paused::paused;
+
+/// How long one attempt may take. When calls have no answer, that time is doubled four times.
+const ATTEMPT: Duration = Duration::from_secs(1);
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(16);
+
+/// The longest delay of a retry, of the default strategy.
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+
+/// The longest delay between two probes, and how long one may take in addition to an attempt: a lookup.
+const LONGEST_PROBE: Duration = Duration::from_secs(3);
+const LOOKUP: Duration = Duration::from_secs(5);
+
+/// How long a pace that faults have lowered takes until it is no limit for a few hundred entries.
+const PACE: Duration = Duration::from_secs(10);
+
+/// The capacity of a service that has one, in entries or units a second.
+const CAPACITY: f64 = 40.0;
+
+/// What happens to the calls of a service, and how long.
+#[derive(Debug, Clone)]
+struct Phase {
+    fault: InjectedFault,
+    /// The share of the calls that it meets.
+    share: f64,
+    lasts: Duration,
+    /// Whether the service has no capacity meanwhile.
+    is_exhausted: bool,
+}
+
+fn phases() -> impl Strategy<Value = Phase> {
+    let fault = prop_oneof![
+        Just(InjectedFault::Throttle),
+        Just(InjectedFault::AccountLimit),
+        any::<bool>().prop_map(|applied| InjectedFault::Dropped { applied }),
+        any::<bool>().prop_map(|applied| InjectedFault::Hung { applied }),
+        any::<bool>().prop_map(InjectedFault::internal_error),
+        Just(InjectedFault::Unprocessed(9)),
+        Just(InjectedFault::error(400, "ExpiredTokenException", false)),
+        Just(InjectedFault::Slow(Duration::from_secs(3))),
+        any::<bool>().prop_map(|applied| InjectedFault::Garbage { applied }),
+    ];
+    let share = prop_oneof![Just(1.0), 0.2..1.0];
+    (fault, share, 1_u64..120_000, prop::bool::weighted(0.2)).prop_map(|(fault, share, millis, is_exhausted)| Phase {
+        fault,
+        share,
+        lasts: Duration::from_millis(millis),
+        is_exhausted,
+    })
+}
+
+impl Phase {
+    fn faults(&self) -> Faults {
+        Faults::none().calls(self.share, self.fault.clone())
+    }
+}
+
+/// How entries reach a service, and how many.
+#[derive(Debug, Clone)]
+struct Work {
+    entries: usize,
+    concurrency: usize,
+    has_capacity: bool,
+    /// In how many groups of a FIFO queue, or none.
+    groups: usize,
+}
+
+fn works() -> impl Strategy<Value = Work> {
+    (1_usize..300, 1_usize..9, any::<bool>(), 0_usize..5).prop_map(|(entries, concurrency, has_capacity, groups)| {
+        Work {
+            entries,
+            concurrency,
+            has_capacity,
+            groups,
+        }
+    })
+}
+
+impl Work {
+    fn options(&self) -> DeliveryOptions {
+        DeliveryOptions::default()
+            .concurrency(self.concurrency)
+            .attempt_timeout(ATTEMPT)
+            .give_up_after(Duration::from_hours(1))
+    }
+
+    fn capacity(&self) -> Capacity {
+        if self.has_capacity {
+            Capacity::per_second(CAPACITY)
+        } else {
+            Capacity::unlimited()
+        }
+    }
+
+    /// The time from the end of the faults to the end of everything: what is waited for at most, and then the entries, which may all be left.
+    /// In a group, they go one call after another.
+    fn bound(&self) -> Duration {
+        let seconds = if self.has_capacity {
+            self.entries as f64 / CAPACITY
+        } else {
+            0.0
+        };
+        let calls = u32::try_from(self.entries).unwrap_or(u32::MAX);
+        LONGEST_ATTEMPT
+            + LONGEST_DELAY.max(LONGEST_PROBE)
+            + LOOKUP
+            + PACE
+            + 2 * Duration::from_secs_f64(seconds)
+            + ROUND_TRIP * calls * 2
+    }
+}
+
+/// Runs the future while the phase lasts and then until it ends. Returns how long that took after the phase.
+async fn after<F: Future>(
+    phase: &Phase,
+    heal: impl FnOnce(),
+    bound: Duration,
+    future: F,
+) -> Result<F::Output, TestCaseError> {
+    let began = Instant::now();
+    let heals = async {
+        sleep(phase.lasts).await;
+        heal();
+    };
+    let limit = phase.lasts + bound;
+    let (ended, ()) = futures::join!(timeout(limit, future), heals);
+    let took = began.elapsed().saturating_sub(phase.lasts);
+    if std::env::var_os("LIVENESS").is_some() {
+        println!("{:.1} of {:.1} s", took.as_secs_f64(), bound.as_secs_f64());
+    }
+    ended.map_err(|_| TestCaseError::fail(format!("it has not ended {bound:?} after the faults")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_delivery_ends_soon_after_the_faults_of_its_table(phase in phases(), work in works()) {
+        paused(async {
+            let simulator = Simulator::new(5);
+            simulator.set_latency(Latency::fixed(ROUND_TRIP));
+            let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(work.capacity()));
+            table.set_faults(phase.faults());
+            if phase.is_exhausted {
+                table.set_capacity(Capacity::per_second(0.0));
+            }
+            let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").options(work.options());
+            let heal = || {
+                table.set_faults(Faults::none());
+                table.set_capacity(work.capacity());
+            };
+            let entries = (0..work.entries).map(|number| put(number.to_string()));
+            let report = after(&phase, heal, work.bound(), delivery.deliver(entries)).await?;
+            prop_assert_eq!(report.unwrap().delivered, work.entries as u64);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn every_sender_of_a_producer_has_its_receipt_soon_after_the_faults_of_its_queue(phase in phases(), work in works()) {
+        paused(async {
+            let simulator = Simulator::new(5);
+            simulator.set_latency(Latency::fixed(ROUND_TRIP));
+            let queue = simulator.queue("orders", QueueOptions::default().capacity(work.capacity()));
+            queue.set_faults(phase.faults());
+            if phase.is_exhausted {
+                queue.set_capacity(Capacity::per_second(0.0));
+            }
+            let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(work.options());
+            let producer = delivery.producer();
+            let heal = || {
+                queue.set_faults(Faults::none());
+                queue.set_capacity(work.capacity());
+            };
+            let sending = async {
+                let sent = (0..work.entries).map(|number| producer.send(message(number.to_string(), "event")));
+                let receipts = join_all(sent).await;
+                producer.clone().close().await.unwrap();
+                receipts.into_iter().filter(Result::is_ok).count()
+            };
+            let accepted = after(&phase, heal, work.bound(), sending).await?;
+            prop_assert_eq!(accepted, work.entries);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_copy_ends_soon_after_the_faults_of_both_tables(phase in phases(), of_reads in phases(), work in works()) {
+        paused(async {
+            let simulator = Simulator::new(5);
+            let options = TableOptions::key("id", KeyType::S);
+            let from = simulator.table("from", options.clone());
+            let filling = Delivery::to_dynamo(simulator.dynamo_client(), "from");
+            filling.deliver((0..work.entries).map(|number| put(number.to_string()))).await.unwrap();
+            simulator.set_latency(Latency::fixed(ROUND_TRIP));
+            let to = simulator.table("to", options.capacity(work.capacity()));
+            from.set_read_faults(of_reads.faults());
+            to.set_faults(phase.faults());
+            if of_reads.is_exhausted {
+                from.set_read_capacity(Capacity::per_second(0.0));
+            }
+            let items = Scan::new(simulator.dynamo_client(), "from")
+                .page_items(20)
+                .options(work.options())
+                .items();
+            let copy = Delivery::to_dynamo(simulator.dynamo_client(), "to")
+                .options(work.options())
+                .map_entries(|item: &std::collections::HashMap<_, _>| {
+                    let put = aws_sdk_dynamodb::types::PutRequest::builder().set_item(Some(item.clone())).build();
+                    aws_sdk_dynamodb::types::WriteRequest::builder().put_request(put.unwrap()).build()
+                });
+            let heal = || {
+                from.set_read_faults(Faults::none());
+                from.set_read_capacity(Capacity::unlimited());
+                to.set_faults(Faults::none());
+            };
+            // A page may be lost as well as a write, and each of the two waits for the other.
+            let report = after(&phase, heal, 2 * work.bound(), copy.try_deliver_stream(items)).await?;
+            prop_assert_eq!(report.unwrap().delivered, work.entries as u64);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn the_messages_of_a_queue_are_all_received_and_deleted_soon_after_its_faults(phase in phases(), work in works()) {
+        /// How long the queue has to be empty, and how long a message is hidden whose receive had no answer.
+        const EMPTY: Duration = Duration::from_secs(30);
+        const HIDDEN: Duration = Duration::from_secs(20);
+        /// How long a receive waits for messages, and one of a group for the deletion of that before it.
+        const POLL: Duration = Duration::from_secs(20);
+        const DELETED: Duration = Duration::from_secs(1);
+        paused(async {
+            let simulator = Simulator::new(5);
+            let name = if work.groups > 0 { "orders.fifo" } else { "orders" };
+            let queue = simulator.queue(name, QueueOptions::default().visibility_timeout(HIDDEN));
+            let filling = Delivery::to_sqs(simulator.sqs_client(), queue.url());
+            let entries = (0..work.entries).map(|number| {
+                let entry = message(number.to_string(), number.to_string());
+                let mut entry = aws_sdk_sqs::types::SendMessageBatchRequestEntry::builder()
+                    .id(entry.id())
+                    .message_body(entry.message_body());
+                if work.groups > 0 {
+                    entry = entry
+                        .message_group_id((number % work.groups).to_string())
+                        .message_deduplication_id(number.to_string());
+                }
+                entry.build().unwrap()
+            });
+            filling.deliver(entries).await.unwrap();
+            simulator.set_latency(Latency::fixed(ROUND_TRIP));
+            queue.set_consumer_faults(phase.faults());
+            let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+                .visibility_timeout(HIDDEN)
+                .until_empty_for(EMPTY)
+                .options(work.options())
+                .messages();
+            let progress = messages.progress();
+            let heal = || queue.set_consumer_faults(Faults::none());
+            let receiving = async {
+                while let Some(received) = messages.next().await {
+                    received.map_err(|error| TestCaseError::fail(error.to_string()))?.ticket.settle();
+                }
+                Ok::<_, TestCaseError>(progress.finished().await)
+            };
+            let in_order = if work.groups > 0 { work.entries } else { 0 };
+            let in_order = DELETED * u32::try_from(in_order).unwrap();
+            let bound = work.bound() + HIDDEN + EMPTY + 2 * POLL + in_order;
+            let figures = after(&phase, heal, bound, receiving).await??;
+            // A message that was visible again before it could be deleted was received and deleted again.
+            prop_assert_eq!((figures.held, queue.len()), (0, 0));
+            Ok(())
+        })?;
+    }
+}
