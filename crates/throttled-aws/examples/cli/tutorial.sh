@@ -71,7 +71,11 @@ indexes() {
         --global-secondary-index-updates '[{"Create": {"IndexName": "AlbumTitle-index", "Projection": {"ProjectionType": "ALL"},
             "KeySchema": [{"AttributeName": "AlbumTitle", "KeyType": "HASH"}],
             "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 5}}}]'
-    until call dynamodb describe-table --table-name Music && [[ $answer == *'"IndexStatus": "ACTIVE"'* ]]; do sleep 0.5; done
+    local tries=0
+    until call dynamodb describe-table --table-name Music && [[ $answer == *'"IndexStatus": "ACTIVE"'* ]]; do
+        ((++tries < 120)) || { echo "the index is not active after $tries tries: $answer" >&2; exit 1; }
+        sleep 0.5
+    done
     call dynamodb query --table-name Music --index-name AlbumTitle-index --key-condition-expression 'AlbumTitle = :name' \
         --expression-attribute-values '{":name": {"S": "Somewhat Famous"}}'
     expect '"Count": 0'
