@@ -39,7 +39,7 @@ start() {
         return
     fi
     if answers "$port"; then
-        fail "port $port is taken by another program: set LOCALSTACK_PORT, DYNAMODB_PORT and STREAMS_PORT"
+        fail "port $port is taken by another program: set LOCALSTACK_PORT, DYNAMODB_PORT, STREAMS_PORT and LIMITS_PORT"
     fi
     say "starting $name on port $port"
     set -m
