@@ -30,12 +30,9 @@ pub(super) fn said(answer: &Value, name: &str) -> Option<f64> {
     of_table(answer, name)?["CapacityUnits"].as_f64()
 }
 
-/// What an answer says that the global indexes of a table have consumed. `None` if it is not divided by indexes.
-pub(super) fn said_of_globals(answer: &Value, name: &str) -> Option<f64> {
-    let said = of_table(answer, name)?;
-    said["Table"].as_object()?;
-    let indexes = said["GlobalSecondaryIndexes"].as_object().into_iter().flatten();
-    Some(indexes.filter_map(|(_, index)| index["CapacityUnits"].as_f64()).sum())
+/// What an answer says that a table has consumed without its indexes. `None` if it is not divided by indexes.
+pub(super) fn said_without_indexes(answer: &Value, name: &str) -> Option<f64> {
+    of_table(answer, name)?["Table"]["CapacityUnits"].as_f64()
 }
 
 /// The units that a call has taken of a table and of its indexes by name.

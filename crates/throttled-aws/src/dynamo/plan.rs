@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::consumed::{Used, said, said_of_globals, show};
+use super::consumed::{Used, said, said_without_indexes, show};
 use super::operation::Operation;
 use super::refusals::{canceled, throttled};
 use super::table::Table;
@@ -197,13 +197,15 @@ impl Plan for TableCall {
                     *used.of_locals.entry(&table.locals[*index].name).or_default() += units;
                 }
             }
-            let of_globals: f64 = used.of_globals.values().sum();
-            let charged = used.of_table + used.of_locals.values().sum::<f64>();
-            // What the emulator says about global indexes is not compared: many count each index of the new item. Reads have one pool.
-            let said_of_globals = said_of_globals(answer, name).filter(|_| !is_read);
-            let said = said(answer, name).unwrap_or_default() - said_of_globals.unwrap_or(of_globals);
+            // What the emulator says about indexes of writes is not compared: many count each index of the new item.
+            let said = if is_read || !table.has_indexes() {
+                said(answer, name)
+            } else {
+                said_without_indexes(answer, name)
+            };
             // Of an eventually consistent query only half a unit was charged before.
-            let more = said.max(self.units_returned(destination, answer)) - charged;
+            let said = said.unwrap_or_default().max(self.units_returned(destination, answer));
+            let more = said - used.of_table;
             if more > 0.0 {
                 used.of_table += more;
                 table.charge(is_read, &Taken::new(self.taken[*first].place, more));

@@ -11,6 +11,7 @@ use super::Proxy;
 struct Table {
     proxy: Proxy,
     item: Arc<Mutex<Value>>,
+    consumed: Arc<Mutex<Value>>,
 }
 
 impl Table {
@@ -18,11 +19,11 @@ impl Table {
     async fn new(file: &str, units: f64) -> Self {
         let proxy = Proxy::new(file).await;
         let item = Arc::new(Mutex::new(Value::Null));
-        let stored = Arc::clone(&item);
+        let consumed = Arc::new(Mutex::new(json!({"TableName": "orders", "CapacityUnits": 1.0})));
+        let (stored, said) = (Arc::clone(&item), Arc::clone(&consumed));
         proxy.emulator.answers(move |target, body| {
             let mut stored = stored.lock().unwrap();
-            let said = json!({"TableName": "orders", "CapacityUnits": 1.0});
-            let mut answer = json!({ "ConsumedCapacity": said });
+            let mut answer = json!({ "ConsumedCapacity": *said.lock().unwrap() });
             match target.rsplit('.').next().unwrap() {
                 "DescribeTable" => answer = described(units),
                 "BatchGetItem" => {
@@ -44,7 +45,7 @@ impl Table {
             }
             Some((200, answer.to_string()))
         });
-        Self { proxy, item }
+        Self { proxy, item, consumed }
     }
 
     async fn call(&self, operation: &str, members: Value) -> Value {
@@ -261,4 +262,34 @@ async fn batches_and_transactions_take_of_the_index_what_they_replace_there() {
         .map(|reason| &reason["Code"])
         .collect();
     assert_eq!(codes, ["ThrottlingError", "None"]);
+}
+
+#[tokio::test]
+async fn what_an_emulator_says_about_indexes_is_not_charged_to_the_table() {
+    let part = json!({"CapacityUnits": 1.0});
+    let divided = json!({
+        "TableName": "orders",
+        "CapacityUnits": 3.0,
+        "Table": part,
+        "GlobalSecondaryIndexes": {"by_g": part},
+        "LocalSecondaryIndexes": {"by_l": part},
+    });
+    let mut more = divided.clone();
+    more["Table"]["CapacityUnits"] = json!(5.0);
+    let undivided = json!({"TableName": "orders", "CapacityUnits": 3.0});
+    for (consumed, units) in [(divided, 1.0), (undivided, 1.0), (more, 5.0)] {
+        let table = Table::new("", 1_000_000.0).await;
+        let same = item(&[("g", "a"), ("l", "a")]);
+        *table.item.lock().unwrap() = same.clone();
+        *table.consumed.lock().unwrap() = consumed.clone();
+        // Nothing changes, in the indexes neither.
+        let shown = table.units("PutItem", json!({"Item": same})).await;
+        assert_eq!(
+            shown.map(|units| units.as_f64()),
+            [Some(units), None, None, Some(units)],
+            "{consumed}"
+        );
+        let figures = table.proxy.connect().await.get("figures").await;
+        assert_eq!(figures["dynamodb"]["orders"]["written"], units, "{consumed}");
+    }
 }
