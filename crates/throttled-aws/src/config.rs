@@ -147,17 +147,17 @@ pub struct StreamLimits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LatencyConfig {
-    /// The median. Default: no latency.
-    #[serde(deserialize_with = "crate::time::optional")]
+    /// The median, of an hour at most. Default: no latency.
+    #[serde(deserialize_with = "crate::time::median")]
     pub median: Option<Duration>,
-    /// How wide the distribution is: 0 is a fixed latency, 0.4 that of a network. Default: 0.
-    #[serde(deserialize_with = "crate::number::deserialize")]
+    /// How wide the distribution is, from 0 to 3: 0 is a fixed latency, 0.4 that of a network. Default: 0.
+    #[serde(deserialize_with = "crate::number::sigma")]
     pub sigma: f64,
     /// The share of calls that are slow. Default: 0.
     #[serde(deserialize_with = "crate::number::share")]
     pub slow_share: f64,
-    /// How much slower these are. Default: 1.
-    #[serde(deserialize_with = "crate::number::optional")]
+    /// How much slower these are, from 0 to 1,000. Default: 1.
+    #[serde(deserialize_with = "crate::number::slow_factor")]
     pub slow_factor: Option<f64>,
 }
 

@@ -73,7 +73,8 @@ impl Faults {
         if self.random.random::<f64>() < slow_share {
             factor *= slow_factor.unwrap_or(1.0);
         }
-        Duration::try_from_secs_f64(median.as_secs_f64() * factor).unwrap_or(Duration::ZERO)
+        // A configuration that was not read from a file may exceed the longest time.
+        Duration::try_from_secs_f64(median.as_secs_f64() * factor).unwrap_or(Duration::MAX)
     }
 }
 

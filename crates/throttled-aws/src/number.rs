@@ -22,6 +22,19 @@ pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
     within(deserializer, "is from 0 to 1", |number| (0.0..=1.0).contains(&number))
 }
 
+/// How wide the latencies are distributed. With more, the longest would be that of years.
+pub(crate) fn sigma<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    within(deserializer, "is from 0 to 3", |number| (0.0..=3.0).contains(&number))
+}
+
+/// How much slower slow calls are.
+pub(crate) fn slow_factor<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    within(deserializer, "is from 0 to 1000", |number| {
+        (0.0..=1_000.0).contains(&number)
+    })
+    .map(Some)
+}
+
 pub(crate) fn optional_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     share(deserializer).map(Some)
 }

@@ -1,6 +1,7 @@
 //! Faults by file and by HTTP, the journal and the figures.
 
 use serde_json::{Value, json};
+use throttled_aws::Config;
 
 use super::Proxy;
 use super::wire::batch;
@@ -242,4 +243,25 @@ async fn the_journal_has_what_was_applied_when_the_client_is_gone() {
         }
         tokio::task::yield_now().await;
     }
+}
+
+#[test]
+fn a_latency_without_end_is_refused_where_it_is() {
+    for (setting, range) in [
+        ("sigma = inf", "from 0 to 3, not inf"),
+        ("sigma = 3.1", "from 0 to 3, not 3.1"),
+        ("slow_factor = inf", "from 0 to 1000, not inf"),
+        (
+            "slow_factor = 1e30",
+            "from 0 to 1000, not 1000000000000000000000000000000",
+        ),
+        ("slow_factor = nan", "from 0 to 1000, not NaN"),
+        ("median = \"2h\"", "1h at most, not 2h"),
+    ] {
+        let error = Config::parse(&format!("[latency]\n{setting}\n"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("line 2") && error.contains(range), "{error}");
+    }
+    assert!(Config::parse("[latency]\nmedian = \"1h\"\nsigma = 3\nslow_factor = 1000\n").is_ok());
 }
