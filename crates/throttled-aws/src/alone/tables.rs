@@ -21,7 +21,7 @@ pub(super) struct Tables(BTreeMap<String, Billing>);
 struct Billing {
     /// `ProvisionedThroughput`; null: on demand.
     provisioned: Value,
-    /// Those of its indexes by name.
+    /// Those of each of its indexes by name; null: on demand.
     indexes: BTreeMap<String, Value>,
 }
 
@@ -64,6 +64,9 @@ impl Tables {
                     return Err(invalid(
                         "throttled-aws --alone neither adds nor removes indexes of a table: name them in CreateTable",
                     ));
+                }
+                if let Some(index) = updated(request).find_map(|update| billing.lacks(update)) {
+                    return Err(invalid(&format!("table {name} has no index {index} to update")));
                 }
                 billing.update(request);
                 Ok(self.described(&name, "TableDescription"))
@@ -190,18 +193,31 @@ impl Billing {
             Some(throughput(unit("Write")?, unit("Read")?))
         };
         if request["BillingMode"] == "PAY_PER_REQUEST" {
-            *self = Self::default();
+            self.provisioned = Value::Null;
+            self.indexes.values_mut().for_each(|units| *units = Value::Null);
         } else if let Some(units) = units(request) {
             self.provisioned = units;
         }
         let created = request["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
-        let updated = request["GlobalSecondaryIndexUpdates"].as_array().into_iter().flatten();
-        for index in created.chain(updated.filter_map(|update| update.get("Update"))) {
-            if let (Some(name), Some(units)) = (index["IndexName"].as_str(), units(index)) {
-                self.indexes.insert(name.to_owned(), units);
+        for index in created.chain(updated(request)) {
+            if let Some(name) = index["IndexName"].as_str() {
+                let known = self.indexes.entry(name.to_owned()).or_default();
+                *known = units(index).unwrap_or_else(|| known.take());
             }
         }
     }
+
+    /// The name of an index that is to be updated and is not there.
+    fn lacks<'a>(&self, update: &'a Value) -> Option<&'a str> {
+        let name = update["IndexName"].as_str().unwrap_or_default();
+        (!self.indexes.contains_key(name)).then_some(name)
+    }
+}
+
+/// The indexes that a request updates.
+fn updated(request: &Value) -> impl Iterator<Item = &Value> {
+    let updates = request["GlobalSecondaryIndexUpdates"].as_array().into_iter().flatten();
+    updates.filter_map(|update| update.get("Update"))
 }
 
 #[expect(

@@ -324,3 +324,36 @@ async fn an_index_that_is_added_later_is_refused() {
     let message = answer.json()["message"].as_str().unwrap().to_owned();
     assert!(answer.status == 400 && message.contains("CreateTable"), "{message}");
 }
+
+#[tokio::test]
+async fn the_units_of_an_index_are_changed_if_the_table_has_it() {
+    let (_server, mut client) = alone("").await;
+    let mut table = music();
+    table["GlobalSecondaryIndexes"] = json!([{
+        "IndexName": "by_song",
+        "KeySchema": [{"AttributeName": "Song", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }]);
+    client.tables("CreateTable", table).await;
+    let units = json!({"ReadCapacityUnits": 3, "WriteCapacityUnits": 7});
+    let update = |index: &str| {
+        let update = json!({"IndexName": index, "ProvisionedThroughput": units});
+        json!({"TableName": "Music", "GlobalSecondaryIndexUpdates": [{ "Update": update }]})
+    };
+    // The index stays known without units.
+    let on_demand = json!({"TableName": "Music", "BillingMode": "PAY_PER_REQUEST"});
+    for request in [update("by_song"), on_demand, update("by_song")] {
+        let answer = client.tables("UpdateTable", request).await;
+        assert_eq!(answer.status, 200, "{}", answer.json());
+    }
+    let described = client
+        .tables("DescribeTable", json!({"TableName": "Music"}))
+        .await
+        .json();
+    let index = &described["Table"]["GlobalSecondaryIndexes"][0];
+    assert_eq!(index["ProvisionedThroughput"]["WriteCapacityUnits"], 7, "{described}");
+    let answer = client.tables("UpdateTable", update("by_sing")).await;
+    let error = answer.json();
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(answer.status == 400 && message.contains("by_sing"), "{error}");
+}
