@@ -2,6 +2,7 @@
 //!
 //! Its own tables, queues and streams have no limits: those are of the front, as with any emulator.
 
+mod attributes;
 mod queues;
 mod step;
 mod streams;

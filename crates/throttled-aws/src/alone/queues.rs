@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_batch_simulator::{Queue, QueueOptions, Simulator};
 use serde_json::{Map, Value, json};
 
+use super::attributes::check;
 use super::step::Step;
 use crate::config::Config;
 use crate::refusal::Refusal;
@@ -37,6 +38,7 @@ impl Known {
 
     /// The simulator has attributes from the start.
     fn set(&mut self, name: &str, attributes: Map<String, Value>, simulator: &Simulator) -> Result<(), Refusal> {
+        check(&attributes)?;
         let messages = self.queue.len();
         if messages > 0 {
             let message = format!(
@@ -75,7 +77,9 @@ impl Queues {
                 if self.0.contains_key(name) {
                     return Ok(url_of(name));
                 }
-                let mut queue = Known::new(name, members(&request["Attributes"]), simulator);
+                let attributes = members(&request["Attributes"]);
+                check(&attributes)?;
+                let mut queue = Known::new(name, attributes, simulator);
                 queue.tags = members(&request["tags"]);
                 let url = queue.queue.url();
                 self.0.insert(name.to_owned(), queue);

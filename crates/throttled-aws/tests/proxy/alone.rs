@@ -357,3 +357,47 @@ async fn the_units_of_an_index_are_changed_if_the_table_has_it() {
     let message = error["message"].as_str().unwrap_or_default();
     assert!(answer.status == 400 && message.contains("by_sing"), "{error}");
 }
+
+#[tokio::test]
+async fn attributes_that_a_queue_cannot_have_are_refused() {
+    let (_server, mut client) = alone("[queues.jobs]\n").await;
+    let url = "https://sqs/000000000000/jobs";
+    for (name, value, code) in [
+        ("VisibilityTimeout", "abc", "InvalidAttributeValue"),
+        ("VisibilityTimeout", "43201", "InvalidAttributeValue"),
+        ("DelaySeconds", "-1", "InvalidAttributeValue"),
+        ("MaximumMessageSize", "1023", "InvalidAttributeValue"),
+        ("ContentBasedDeduplication", "yes", "InvalidAttributeValue"),
+        ("FifoThroughputLimit", "perMessage", "InvalidAttributeValue"),
+        ("RedrivePolicy", "{\"maxReceiveCount\": 3}", "InvalidAttributeValue"),
+        ("VisibilityTimeOut", "60", "InvalidAttributeName"),
+    ] {
+        let attributes = json!({ name: value });
+        for (operation, request) in [
+            ("SetQueueAttributes", json!({"QueueUrl": url, "Attributes": attributes})),
+            ("CreateQueue", json!({"QueueName": "other", "Attributes": attributes})),
+        ] {
+            let answer = client.call(&format!("AmazonSQS.{operation}"), &request).await.unwrap();
+            let error = answer.json();
+            let (kind, message) = (error["__type"].as_str(), error["message"].as_str());
+            assert!(
+                kind.is_some_and(|kind| kind.ends_with(code)),
+                "{operation} {name}: {error}"
+            );
+            let names_both = |message: &str| message.contains(name) && message.contains(value);
+            assert!(message.is_some_and(names_both) && answer.status == 400, "{error}");
+        }
+    }
+    let dead_letters = json!({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:0:dead", "maxReceiveCount": "3"});
+    let attributes = json!({
+        "VisibilityTimeout": "43200",
+        "DelaySeconds": "0",
+        "MessageRetentionPeriod": "60",
+        "ReceiveMessageWaitTimeSeconds": "20",
+        "RedrivePolicy": dead_letters.to_string(),
+        "Policy": "",
+    });
+    let request = json!({"QueueUrl": url, "Attributes": attributes});
+    let answer = client.call("AmazonSQS.SetQueueAttributes", &request).await.unwrap();
+    assert_eq!((answer.status, answer.json()), (200, json!({})));
+}
