@@ -5,6 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Tests of one process compile the same library only once.
+static COMPILING: Mutex<()> = Mutex::new(());
 
 /// The library with this name and source, compiled once for each version of the source. It is next to what cargo builds.
 pub(crate) fn library(name: &str, source: &str) -> PathBuf {
@@ -15,10 +19,11 @@ pub(crate) fn library(name: &str, source: &str) -> PathBuf {
     let executable = std::env::current_exe().unwrap();
     let folder = executable.parent().and_then(Path::parent).unwrap();
     let library = folder.join(format!("{name}.so"));
+    let _only_one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
     if library.exists() {
         return library;
     }
-    // Another run may compile it at the same time.
+    // Another process may compile it at the same time.
     let own = folder.join(format!("{name}.{}", std::process::id()));
     // Whatever links Rust has it.
     let mut compiler = Command::new("cc")
