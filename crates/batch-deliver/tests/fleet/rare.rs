@@ -8,8 +8,11 @@ use super::fleet::Ended;
 use super::http::Request;
 use super::shared::operation;
 
+/// Whether a fault meets a request in a state.
+type Meets = fn(&Meeting<'_>) -> bool;
+
 /// The states in which a fault meets a request.
-const MET: [(&str, fn(&Meeting<'_>) -> bool); 24] = [
+const MET: [(&str, Meets); 24] = [
     ("killed while it looks up its destination", |met| {
         met.is_kill() && met.is_lookup()
     }),

@@ -37,6 +37,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) struct Services(SharedHttpConnector);
 
 impl Services {
+    #[expect(clippy::new_ret_no_self, reason = "fleets of processes make theirs here")]
     pub(crate) fn new() -> Simulator {
         Simulator::new(7)
     }
@@ -181,7 +182,7 @@ impl WorkerClient {
             .map_err(|error| ConnectorError::other(error.into(), None))?;
         sleep(self.half_latency()).await;
         self.runs().await;
-        unheard.is_heard();
+        unheard.heard();
         let Some(Response(status, headers, body)) = answer else {
             let reset = io::Error::new(io::ErrorKind::ConnectionReset, "the connection is reset");
             return Err(ConnectorError::io(reset.into()));
@@ -204,7 +205,7 @@ impl WorkerClient {
             sleep(LOOK).await;
         }
         if workers.was_killed(self.worker) {
-            pending().await
+            pending::<()>().await;
         }
     }
 }
@@ -217,7 +218,7 @@ struct Unheard<'a> {
 }
 
 impl Unheard<'_> {
-    fn is_heard(mut self) {
+    fn heard(mut self) {
         self.is_of_destination = false;
     }
 }

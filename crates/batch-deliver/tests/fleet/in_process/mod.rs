@@ -30,7 +30,12 @@ mod entropy;
 #[allow(dead_code, reason = "processes have small fleets as well")]
 mod faults;
 #[path = "../fleet.rs"]
-#[allow(dead_code, reason = "processes have small fleets as well")]
+#[allow(
+    dead_code,
+    clippy::module_inception,
+    clippy::redundant_closure_for_method_calls,
+    reason = "processes have the same fleets, with other types"
+)]
 mod fleet;
 mod front;
 #[path = "../../program/http.rs"]

@@ -58,7 +58,7 @@ pub(super) fn said() -> String {
     TRACE.with_borrow(|trace| {
         let lines = trace.iter().flat_map(|trace| &trace.lines);
         let said = lines.filter_map(|line| line.split_once(SAID));
-        said.map(|(_, words)| format!("{words}\n")).collect()
+        said.flat_map(|(_, words)| [words, "\n"]).collect()
     })
 }
 

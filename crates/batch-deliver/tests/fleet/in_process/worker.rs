@@ -91,6 +91,7 @@ impl Write for Output {
 }
 
 /// A program of a fleet, by its number.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state by itself")]
 pub(crate) struct Worker {
     program: Arc<Program>,
     task: AbortHandle,
