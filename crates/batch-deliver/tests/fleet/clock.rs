@@ -87,6 +87,7 @@ impl End {
     }
 
     /// Waits for this time of the fleet, or for its end. Blocks its thread: each request and each fleet has one.
+    #[expect(clippy::unused_async, reason = "fleets in one process wait for it")]
     pub(crate) async fn wait(&self, time: Duration) {
         let has_come = self.has_come.lock().unwrap();
         let waited = self

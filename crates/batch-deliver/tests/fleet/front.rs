@@ -27,11 +27,13 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 pub(crate) struct Services(Server);
 
 impl Services {
+    #[expect(clippy::new_ret_no_self, reason = "fleets in one process make theirs here")]
     pub(crate) fn new() -> Simulator {
         let _within = RUNTIME.enter();
         Simulator::new(7)
     }
 
+    #[expect(clippy::unused_async, reason = "fleets in one process wait for it")]
     pub(crate) async fn serve(simulator: &Simulator) -> Self {
         Self(RUNTIME.block_on(simulator.serve("127.0.0.1:0")).unwrap())
     }
