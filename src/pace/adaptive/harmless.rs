@@ -10,7 +10,7 @@ use super::evidence::Observation;
 /// The share of the calls that may be throttled as a whole, and of the entries of all other calls that may be rejected.
 const SHARE: f64 = 0.1;
 
-/// Throttled calls beyond that share that are ignored: the second one within ten calls is a signal.
+/// Throttled calls beyond that share that are ignored: the second one within five calls is a signal.
 const IGNORED: f64 = 1.3;
 
 /// The same of the entries, as a share of those of a call: two calls with a sixth of their entries rejected are a signal, and so is one

@@ -15,17 +15,18 @@ const MAX_GAP: f64 = 1.0;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outage {
     pub(super) since: f64,
-    /// Entries that were in flight when it began. The service would have accepted about as many by its end.
-    pub(super) in_flight: f64,
+    /// Entries that were in flight as the search before it ended, which is all that is known of the capacity: the service would have
+    /// accepted about as many by now. `None` if the capacity is known.
+    pub(super) sought: Option<f64>,
     gap: f64,
     next_at: f64,
 }
 
 impl Outage {
-    pub(super) fn new(now: f64, in_flight: f64) -> Self {
+    pub(super) fn new(now: f64, sought: Option<f64>) -> Self {
         Self {
             since: now,
-            in_flight,
+            sought,
             gap: MIN_GAP,
             next_at: now + MIN_GAP,
         }
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn gaps_double_up_to_a_second() {
         let jitter = Jitter::seeded(1);
-        let mut outage = Outage::new(0.0, 40.0);
+        let mut outage = Outage::new(0.0, None);
         let mut now = 0.0;
         for gap in [0.016, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 1.0] {
             let wait = outage.wait(now).unwrap();
@@ -71,14 +72,14 @@ mod tests {
 
     #[test]
     fn an_attempt_without_an_answer_is_followed_by_another_after_a_second() {
-        let mut outage = Outage::new(0.0, 40.0);
+        let mut outage = Outage::new(0.0, None);
         outage.depart(1.0);
         assert!(outage.wait(1.9).is_some() && outage.wait(2.0).is_none());
     }
 
     #[test]
     fn it_is_known_since_when_it_lasts() {
-        let outage = Outage::new(7.0, 40.0);
+        let outage = Outage::new(7.0, None);
         assert!((outage.since - 7.0).abs() < 1e-9);
     }
 }

@@ -275,7 +275,7 @@ impl Pacer {
             self.signal(answer);
         }
         if self.flow.is_stalled(answer.now) {
-            self.start_outage(answer.now, answer.all.sent);
+            self.start_outage(answer.now, None);
         }
     }
 

@@ -5,10 +5,10 @@
 #[cfg(test)]
 mod lockstep;
 
-use futures::{FutureExt, TryFutureExt};
 use std::io;
 use std::thread;
 
+use futures::{FutureExt, TryFutureExt};
 use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 use tokio::task::{self, JoinHandle};

@@ -90,7 +90,7 @@ impl Pacer {
             self.estimate.raise_to(window / self.most_seconds());
             self.start_steady(now, PaceReason::Drained);
         } else if self.estimate.has_nothing() {
-            self.start_outage(now, window);
+            self.start_outage(now, Some(window));
         } else {
             self.estimate.guess_accepted();
             self.start_steady(now, PaceReason::NothingMeasured);
@@ -120,9 +120,9 @@ impl Pacer {
     /// The service accepts entries again.
     pub(super) fn recover(&mut self, answer: &Observation) {
         let Phase::Outage(outage) = &self.phase else { return };
-        if self.estimate.rate().is_none() {
+        if let Some(sought) = outage.sought {
             let seconds = (answer.now - outage.since).max(self.most_seconds());
-            self.estimate.guess(outage.in_flight / seconds);
+            self.estimate.guess(sought / seconds);
         } else {
             // What was accepted before the outage says nothing about the time after it.
             self.estimate.forget_span();
@@ -130,9 +130,9 @@ impl Pacer {
         self.start_steady(answer.now, PaceReason::Recovered);
     }
 
-    /// What was in flight is accepted no more.
-    pub(super) fn start_outage(&mut self, now: f64, in_flight: f64) {
-        let outage = Outage::new(now, in_flight);
+    /// Nothing is accepted; after a search that had this many entries in flight.
+    pub(super) fn start_outage(&mut self, now: f64, sought: Option<f64>) {
+        let outage = Outage::new(now, sought);
         self.enter(Phase::Outage(outage), PaceReason::NothingAccepted);
     }
 }

@@ -15,6 +15,7 @@ struct Service {
     per_second: f64,
     tokens: f64,
     lost_calls: f64,
+    lost_entries: f64,
     random: u64,
 }
 
@@ -24,6 +25,7 @@ impl Service {
             per_second,
             tokens: 0.0,
             lost_calls: 0.0,
+            lost_entries: 0.0,
             random: 1,
         }
     }
@@ -58,7 +60,8 @@ impl Service {
         }
         (0..entries)
             .filter(|_| {
-                let is_accepted = self.tokens >= 1.0;
+                let is_lost = self.lost_entries > 0.0 && self.random() < self.lost_entries;
+                let is_accepted = !is_lost && self.tokens >= 1.0;
                 self.tokens -= f64::from(u8::from(is_accepted));
                 is_accepted
             })
@@ -307,6 +310,16 @@ fn a_capacity_that_is_there_after_an_outage_from_the_start_is_found() {
     delivery.service.per_second = 1000.0;
     delivery.run_until(PaceState::Steady, PaceReason::Recovered).run(60.0);
     delivery.assert_capacity_about(1000.0);
+}
+
+#[test]
+fn entries_that_are_rejected_at_random_cost_little_time() {
+    for percent in [1_u8, 3, 5] {
+        let mut delivery = Delivery::to(Service::of(1000.0));
+        delivery.service.lost_entries = f64::from(percent) / 100.0;
+        delivery.run(60.0);
+        assert!(delivery.accepted > 50_000, "{percent}%: {}", delivery.accepted);
+    }
 }
 
 #[test]
