@@ -95,6 +95,15 @@ impl OpenedFile {
     }
 }
 
+impl Drop for OpenedFile {
+    /// A process that is being started has this file as well, until it is another program. Its lock would outlast this one.
+    fn drop(&mut self) {
+        if self.is_file {
+            let _ = self.file.unlock();
+        }
+    }
+}
+
 impl AppendFile {
     /// Opens a file, which may end in the middle of a line.
     pub(super) fn open(path: &Path) -> io::Result<Self> {

@@ -1,16 +1,14 @@
 //! A journal in a file, which only this process writes.
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::failures::{FailedRecord, Failures};
-use super::super::location::check_is_file;
 use super::content::{self, EarlierRun, JournalContent, JournalLine};
+use super::locked_file::LockedFile;
 use super::{Claim, Identity, StopLine, checked_line};
 use crate::console::Console;
 use crate::outcome::Failure;
-use crate::output::{TemporaryFile, is_mounted};
 use crate::source::{Beginning, SettledRecords};
 
 /// A file to which lines are appended.
@@ -18,7 +16,7 @@ use crate::source::{Beginning, SettledRecords};
 pub(crate) struct JournalFile {
     path: PathBuf,
     identity: Identity,
-    file: File,
+    file: LockedFile,
     /// Bytes written since the file was created.
     pub(super) written: u64,
     kept: JournalContent,
@@ -35,7 +33,7 @@ impl JournalFile {
         let name = path.display().to_string();
         let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
         let mut text = Vec::new();
-        let (mut old, path) = locked(path)?;
+        let (mut old, path) = LockedFile::open(path)?;
         old.read_to_end(&mut text).map_err(unreadable)?;
         let found = EarlierRun::read(&name, &String::from_utf8_lossy(&text), &identity, claim, console);
         let found = claim.accepted(found, console)?;
@@ -125,70 +123,8 @@ impl JournalFile {
 }
 
 /// Creates the file of a journal atomically: either the old one or the complete new one exists.
-fn made(path: &Path, identity: &Identity, kept: &JournalContent) -> io::Result<File> {
-    replaced(path, &content::text(identity, kept)?)
-}
-
-/// Replaces the file by one with this content, which is locked. Without the sync, a loss of power could leave an empty file with its name.
-pub(super) fn replaced(path: &Path, content: &[u8]) -> io::Result<File> {
-    // The file is locked before it is renamed, so it is never without a lock.
-    let temporary = TemporaryFile::beside(path)?;
-    temporary.file().write_all(content)?;
-    temporary.replace().map_err(of_mounted)?;
-    Ok(temporary.into_file())
-}
-
-/// What is written over in place could be half of a journal after a kill.
-fn of_mounted(error: io::Error) -> io::Error {
-    if is_mounted(&error) {
-        io::Error::other(format!(
-            "{error}: a journal is replaced as a whole, and a file that is mounted cannot be: mount its folder instead"
-        ))
-    } else {
-        error
-    }
-}
-
-/// Opens or creates the file with this name, and locks it for this process. Also returns the path to which symbolic links lead: the file
-/// is replaced there, and so the lock is the same one under each of its names.
-pub(super) fn locked(path: &Path) -> Result<(File, PathBuf), Failure> {
-    let name = path.display();
-    check_is_file(path).map_err(|words| Failure::WrongUse(format!("--resume {name}: {words}")))?;
-    let mut options = OpenOptions::new();
-    options.create(true).read(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let unusable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
-    let in_use = || Failure::InUse(content::in_use(&name.to_string()));
-    let file = options.open(path).map_err(unusable)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(in_use()),
-        Err(TryLockError::Error(error)) => {
-            return Err(Failure::WrongUse(format!(
-                "the journal {name} cannot be locked: {error}"
-            )));
-        }
-    }
-    let resolved = path.canonicalize().map_err(unusable)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: &std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let here = file.metadata().map_err(unusable)?;
-        // Another load may have replaced this file before it was locked.
-        if std::fs::metadata(&resolved).ok().as_ref().map(identity) != Some(identity(&here)) {
-            return Err(in_use());
-        }
-        // A replaced file has another content below each name, and two loads could each have one of them.
-        if here.nlink() > 1 {
-            return Err(Failure::WrongUse(format!(
-                "the journal {name} has {} names (hard links), and may have only one: remove the others",
-                here.nlink()
-            )));
-        }
-    }
-    Ok((file, resolved))
+fn made(path: &Path, identity: &Identity, kept: &JournalContent) -> io::Result<LockedFile> {
+    LockedFile::replacing(path, &content::text(identity, kept)?)
 }
 
 #[cfg(test)]
@@ -277,6 +213,16 @@ mod tests {
                 prop_assert_eq!(resumed.kept.settled, all);
             }
         }
+    }
+
+    #[test]
+    fn a_journal_is_free_when_it_is_closed_even_if_a_process_is_being_started() {
+        let load = Load::new();
+        let (state, _) = load.open().unwrap();
+        // Until it is another program, a new process has all open files.
+        let _inherited = state.file.try_clone().unwrap();
+        drop(state);
+        load.open().unwrap();
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod claim;
 mod content;
 mod file;
 mod identity;
+mod locked_file;
 mod object;
 mod owned;
 mod scan;

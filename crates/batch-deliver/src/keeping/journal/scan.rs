@@ -1,7 +1,6 @@
 //! The journal of a delivery whose records are the items of a table: where its scan is continued.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use super::super::failures::{FailedRecord, Failures};
 use super::super::location::Location;
 use super::checked_line::{self, JournalFault};
 use super::content::WriterStamp;
-use super::file::{locked, replaced};
+use super::locked_file::LockedFile;
 use super::owned::{ObjectContent, OwnObject};
 use super::{Claim, Identity};
 use crate::blocking::block_in_place;
@@ -29,7 +28,7 @@ pub(crate) struct ScanState {
 
 #[derive(Debug)]
 pub(super) enum ScanStorage {
-    File { path: PathBuf, file: File },
+    File { path: PathBuf, file: LockedFile },
     Object(Box<OwnObject>),
 }
 
@@ -169,7 +168,7 @@ impl ScanState {
     ) -> Result<(Self, EarlierScan), Failure> {
         let name = path.display().to_string();
         let mut found = Vec::new();
-        let (mut old, path) = locked(path)?;
+        let (mut old, path) = LockedFile::open(path)?;
         old.read_to_end(&mut found)
             .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
         let found = EarlierScan::read(&name, &String::from_utf8_lossy(&found), &identity, claim, console);
@@ -177,7 +176,7 @@ impl ScanState {
         let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
         let written = text(&content).map_err(|error| unwritable(error.into()))?;
-        let file = replaced(&path, &written).map_err(unwritable)?;
+        let file = LockedFile::replacing(&path, &written).map_err(unwritable)?;
         drop(old);
         let storage = ScanStorage::File { path, file };
         Ok((Self { content, storage }, found))
@@ -214,7 +213,7 @@ impl ScanState {
         let content = &mut self.content;
         match &mut self.storage {
             ScanStorage::File { path, file } => {
-                *file = block_in_place(|| replaced(path, &text(content)?))?;
+                *file = block_in_place(|| LockedFile::replacing(path, &text(content)?))?;
                 Ok(())
             }
             ScanStorage::Object(object) => {
