@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem
 use serde_json::{Value, json};
 
 use crate::conformance::cases;
-use crate::conformance::throttles::paces;
+use crate::conformance::throttles::{paces, paces_single};
 use crate::conformance::wire::{Wire, config, of_the_call};
 
 /// From the errors of the two calls in the SDK. A single entry is throttled without a code.
@@ -272,7 +272,7 @@ async fn writes_are_paced_by_every_throttle() {
 
 #[tokio::test(start_paused = true)]
 async fn single_writes_are_paced_by_a_throttle() {
-    paces(THROTTLES[0], &ItemWrites, |bucket, _| {
+    paces_single(THROTTLES[0], &ItemWrites, |bucket| {
         let client = single_client(THROTTLES[0], bucket);
         DynamoTable::new(client, "films").key("id").into()
     })
@@ -281,7 +281,7 @@ async fn single_writes_are_paced_by_a_throttle() {
 
 #[tokio::test(start_paused = true)]
 async fn transactions_are_paced_by_a_throttle() {
-    paces(THROTTLES[0], &Transactions, |bucket, _| {
+    paces_single(THROTTLES[0], &Transactions, |bucket| {
         DynamoTransactions::new(single_client(THROTTLES[0], bucket))
     })
     .await;

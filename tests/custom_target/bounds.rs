@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::custom_target::numbers::{LIMITS, throttle};
+use crate::support::cases::cases;
 use crate::support::paused::paused;
 use crate::support::scripted::Scripted;
 
@@ -197,6 +198,11 @@ const WAITS: [Wait; 9] = [
 
 const COUNTS: [usize; 4] = [1, 30, 1_000, 10_000];
 
+/// The same for senders. Ten thousand take half a minute, so they are for where more cases are tried.
+fn counts_of_senders() -> &'static [usize] {
+    if cases(1) > 1 { &COUNTS } else { &COUNTS[..3] }
+}
+
 #[test]
 fn every_end_of_a_batch_comes_in_time() {
     for wait in WAITS {
@@ -213,8 +219,8 @@ fn every_end_of_a_batch_comes_in_time() {
 fn every_end_of_a_producer_comes_in_time() {
     for wait in WAITS {
         for end in [End::Patience, End::Cancelled, End::Deadline, End::Closed] {
-            for count in COUNTS {
-                let elapsed = paused(of_producer(wait, end, count));
+            for count in counts_of_senders() {
+                let elapsed = paused(of_producer(wait, end, *count));
                 assert!(elapsed <= end.bound(), "{count}, {wait:?}, {end:?}: {elapsed:?}");
             }
         }

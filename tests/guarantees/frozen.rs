@@ -17,7 +17,7 @@ async fn load(freeze: Duration, at: Duration) -> (Duration, u64) {
     simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(capacity));
     let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders");
     let started = Instant::now();
-    let delivering = tokio::spawn(async move { delivery.deliver(puts(20_000)).await });
+    let delivering = tokio::spawn(async move { delivery.deliver(puts(10_000)).await });
     sleep(at).await;
     advance(freeze).await;
     let report = delivering.await.unwrap().unwrap();

@@ -56,7 +56,7 @@ fn until_last(queue: &Queue, started: Instant, of: impl Fn(&Message) -> bool) ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_that_is_throttled_alone_slows_no_other() {
+async fn a_group_that_is_throttled_alone_slows_no_other_and_keeps_its_order() {
     let (started, _, queue) = deliver(1).await;
     let undisturbed = until_last(&queue, started, |message| !is_of_slow_group(message));
     let (started, report, queue) = deliver(0).await;
@@ -69,11 +69,6 @@ async fn a_group_that_is_throttled_alone_slows_no_other() {
     let slow = until_last(&queue, started, is_of_slow_group).as_secs_f64();
     assert!(slow <= 1.05 * least, "{slow} s instead of {least} s");
     assert!(report.resubmitted <= report.delivered / 100, "{report:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_group_that_is_throttled_alone_keeps_its_order() {
-    let (_, _, queue) = deliver(0).await;
     let messages = queue.messages();
     for group in 0..GROUPS {
         let group = group.to_string();

@@ -222,8 +222,10 @@ async fn groups_of_a_busy_group_are_not_starved() {
 
 #[tokio::test(start_paused = true)]
 async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_end() {
-    for (order, per_call) in [(Order::Exclusive, 1), (Order::Ordered, 4)] {
-        const ENTRIES: usize = 40_000;
+    for (order, per_call, limit, entries) in [
+        (Order::Exclusive, 1, Some(1_000), 5_000),
+        (Order::Ordered, 4, None, 40_000),
+    ] {
         let read = Arc::new(AtomicUsize::new(0));
         let ahead = Arc::new(AtomicUsize::new(0));
         let (counter, most) = (Arc::clone(&read), Arc::clone(&ahead));
@@ -233,16 +235,20 @@ async fn all_entries_in_one_lane_are_delivered_and_the_input_is_not_read_to_its_
             most.fetch_max(counter.load(Relaxed) - sent, Relaxed);
             Fate::after(8, accepted(chunk))
         });
-        let input = writes(vec![7; ENTRIES]).into_iter().inspect(move |_| {
+        let input = writes(vec![7; entries]).into_iter().inspect(move |_| {
             read.fetch_add(1, Relaxed);
         });
-        let report = Delivery::new(service).options(options(0)).deliver(input).await.unwrap();
-        assert_eq!(report.delivered, ENTRIES as u64);
-        assert_eq!(report.calls, (ENTRIES / per_call) as u64);
+        let options = limit.map_or_else(|| options(0), |limit| options(0).read_ahead(limit));
+        let report = Delivery::new(service).options(options).deliver(input).await.unwrap();
+        assert_eq!(report.delivered, entries as u64);
+        assert_eq!(report.calls, (entries / per_call) as u64);
         let seen = seen.lock().unwrap();
         assert!(seen.log.is_sorted_by_key(|write| write.number), "{order:?}");
         let ahead = ahead.load(Relaxed);
-        assert!((1_000..=30_100).contains(&ahead), "{ahead} read ahead");
+        assert!(
+            (1_000..=limit.unwrap_or(30_000) + 100).contains(&ahead),
+            "{ahead} read ahead"
+        );
     }
 }
 
