@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_batch_simulator::{AutoScaling, OnDemand, Throughput};
+use aws_batch_simulator::{AutoScaling, Capacity, OnDemand, Throughput};
 
 use super::scenario::{AtRandom, Best, NOTHING, Outage, Scenario};
 use super::workload::{Hot, Workload};
@@ -315,8 +315,19 @@ fn shallow() -> Vec<Scenario> {
                 it.workers = 32;
             })
     };
+    let table = |units: f64| {
+        let name = format!("table of 1000/s, {units} units deep");
+        let throughput: Throughput = Capacity::per_second(1_000.0).burst(units).into();
+        Scenario::new(&name, throughput, Workload::Unique, 20_000)
+            .within(1.2, f64::INFINITY)
+            .with(|it| {
+                it.trip = 0.010;
+                it.workers = 32;
+            })
+    };
     [1, 2, 3, 4, 8]
         .into_iter()
         .flat_map(|shards| [1.0, 0.1, 0.05].map(|depth| stream(shards, depth)))
+        .chain([50.0, 20.0, 5.0].map(table))
         .collect()
 }
