@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const HELD: Duration = Duration::from_mins(1);
 
 /// The delay before a shard is handed out again.
-const INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 
 /// More than the `MaxAttempts` of the state machine, so that a busy machine on which heartbeats are late gives no shard up.
 const ATTEMPTS: u32 = 200;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::json;
 
-use super::clock::Skew;
+use super::clock::{IS_EXACT, Skew};
 use super::faults::Service;
 use super::fleet::{Ended, Fleet};
 use super::ledger::Ledger;
@@ -48,10 +48,18 @@ impl Fleet {
             shared.rare.reach(rare::SKEWED);
         }
         shared.rare.say(&shared.workers.said());
+        let after_faults = self.delivered.saturating_sub(*shared.healed.lock().unwrap());
+        let bound = self.plan.bound();
+        if IS_EXACT && after_faults > bound {
+            return Err(format!(
+                "it ends {after_faults:.0?} after its faults, and {bound:.0?} are enough for what is left"
+            ));
+        }
         let faults = shared.faults.lock().unwrap();
         Ok(Ended {
             requests: Service::ALL.map(|service| (service, faults.made(service))).into(),
             time: shared.clock.now(),
+            after_faults: (after_faults, bound),
             shards: self.shards.len(),
             handed_out: handed_out.iter().sum(),
             overlapping: shared.overlapping.lock().unwrap().len(),

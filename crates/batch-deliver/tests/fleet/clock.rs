@@ -13,6 +13,9 @@ use super::preloaded::library;
 /// How many times faster the time of a fleet passes. A worker that waits for a second waits for 50 ms.
 const SPEED: u32 = 20;
 
+/// Whether the time of a fleet passes only while its programs wait. A busy machine makes this one's programs slow.
+pub(crate) const IS_EXACT: bool = false;
+
 /// The time since a fleet has begun.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);

@@ -130,6 +130,8 @@ pub(crate) struct Ended {
     /// Requests to each service.
     pub(crate) requests: BTreeMap<Service, u64>,
     pub(crate) time: Duration,
+    /// From the end of the last fault to the end of the fleet, and how long that may take at most.
+    pub(crate) after_faults: (Duration, Duration),
     pub(crate) shards: usize,
     pub(crate) handed_out: usize,
     pub(crate) overlapping: usize,
@@ -144,9 +146,10 @@ impl Ended {
     /// What fleets have come to, which ran for this long.
     pub(crate) fn summary(all: &[Self], took: Duration) -> String {
         let sum = |of: fn(&Self) -> usize| all.iter().map(of).sum::<usize>();
+        let most = |of: fn(&Self) -> f64| all.iter().map(of).fold(0.0, f64::max);
         format!(
             "{} seeds in {:.0} s, with {:.0} s of theirs: {} shards, handed out {} times, {} of them while another worker had them, \
-             {} of these out of order; {} entries sent again",
+             {} of these out of order; {} entries sent again; they end at most {:.0} s after their faults, at {:.0}% of the bound",
             all.len(),
             took.as_secs_f64(),
             all.iter().map(|fleet| fleet.time.as_secs_f64()).sum::<f64>(),
@@ -155,6 +158,8 @@ impl Ended {
             sum(|fleet| fleet.overlapping),
             sum(|fleet| fleet.out_of_order),
             sum(|fleet| fleet.sent_again),
+            most(|fleet| fleet.after_faults.0.as_secs_f64()),
+            most(|fleet| 100.0 * fleet.after_faults.0.div_duration_f64(fleet.after_faults.1)),
         )
     }
 }
@@ -164,6 +169,8 @@ pub(crate) struct Fleet {
     front: Front,
     /// The shards as they were planned.
     pub(crate) shards: Vec<Value>,
+    /// When its last shard was delivered.
+    pub(crate) delivered: Duration,
     planned_faults: String,
 }
 
@@ -235,6 +242,7 @@ impl Fleet {
             plan,
             front,
             shards: Vec::new(),
+            delivered: Duration::ZERO,
             planned_faults,
         }
     }
@@ -275,6 +283,7 @@ impl Fleet {
                 }
             }
         }
+        self.delivered = shared.clock.now();
         self.stop().await
     }
 

@@ -24,6 +24,7 @@ mod front;
 #[allow(dead_code, reason = "other tests serve a bucket by itself")]
 mod http;
 mod ledger;
+mod liveness;
 #[allow(dead_code, reason = "fleets in one process are cut")]
 mod load;
 mod preloaded;

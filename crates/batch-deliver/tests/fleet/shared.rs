@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) unheard_answers: Mutex<HashSet<usize>>,
     /// Requests of destinations that were applied, and whose answers were lost.
     pub(crate) in_doubt: Mutex<usize>,
+    /// When the last fault so far has ended.
+    pub(crate) healed: Mutex<Duration>,
     pub(crate) end: End,
     pub(crate) rare: Rare,
 }
@@ -64,6 +66,7 @@ impl Shared {
             held: Mutex::default(),
             unheard_answers: Mutex::default(),
             in_doubt: Mutex::default(),
+            healed: Mutex::default(),
             end: End::default(),
             rare: Rare::default(),
         }
@@ -85,6 +88,10 @@ impl Shared {
             .unwrap()
             .next(service)
             .filter(|_| !self.end.has_come());
+        if let Some(fault) = fault {
+            let mut healed = self.healed.lock().unwrap();
+            *healed = (*healed).max(self.clock.now() + fault.lasts());
+        }
         if let Some(Fault::CutOff {
             applied,
             is_silent,

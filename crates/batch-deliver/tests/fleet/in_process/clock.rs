@@ -11,6 +11,9 @@ use tokio::time::{Instant, sleep, timeout};
 /// The time of day at which each fleet begins, in seconds since 1970.
 const BEGINNING: u64 = 1_800_000_000;
 
+/// Whether the time of a fleet passes only while its programs wait.
+pub(crate) const IS_EXACT: bool = true;
+
 /// The time since a fleet has begun.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);

@@ -43,6 +43,8 @@ mod front;
 mod http;
 #[path = "../ledger.rs"]
 mod ledger;
+#[path = "../liveness.rs"]
+mod liveness;
 #[path = "../load.rs"]
 #[allow(dead_code, reason = "processes have small fleets as well")]
 mod load;
