@@ -41,9 +41,6 @@ impl Fleet {
         if ledger.dead_letters().len() > letters.len() {
             shared.rare.reach(rare::LETTER_TWICE);
         }
-        if stored.len() < self.plan.load.entries().count() {
-            shared.rare.reach(rare::SUPERSEDED);
-        }
         if self.plan.skew != Skew::None {
             shared.rare.reach(rare::SKEWED);
         }
@@ -100,19 +97,15 @@ impl Fleet {
         Ok(applied.len() - times.len())
     }
 
-    /// Every entry is stored or superseded, and each key and group has its order, unless two workers had the shard at the same time.
+    /// Every entry is stored, and each key and group has its order, unless two workers had the shard at the same time.
     /// Returns the shards without it.
     fn check_entries(&self, stored: &BTreeSet<u32>, applied: &[u32], messages: &[u32]) -> Result<usize, String> {
         let all: BTreeMap<u32, u32> = self.plan.load.entries().map(|entry| (entry.number, entry.id)).collect();
         if let Some(invented) = stored.iter().find(|number| !all.contains_key(number)) {
             return Err(format!("{invented} was not among the entries"));
         }
-        let is_table = matches!(self.plan.work, Work::Load | Work::Copy);
         let stand: HashMap<u32, u32> = applied.iter().map(|number| (all[number], *number)).collect();
-        if let Some((lost, _)) = all
-            .iter()
-            .find(|(number, id)| !(stored.contains(number) || is_table && stand.contains_key(id)))
-        {
+        if let Some(lost) = all.keys().find(|number| !stored.contains(number)) {
             return Err(format!("{lost} is nowhere"));
         }
         let overlapping = self.shared().overlapping.lock().unwrap();

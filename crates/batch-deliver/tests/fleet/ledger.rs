@@ -142,7 +142,7 @@ impl Ledger {
         let Some(settled) = self.settled(shard, content) else {
             return;
         };
-        let missing: Vec<u32> = settled.difference(&self.stored(shard)).copied().collect();
+        let missing: Vec<u32> = settled.difference(&self.stored()).copied().collect();
         if !missing.is_empty() {
             self.violate(
                 worker,
@@ -325,7 +325,7 @@ impl Ledger {
     /// A worker says that the shard is delivered.
     pub(crate) fn says_delivered(&mut self, worker: usize, shard: usize) {
         let all: BTreeSet<u32> = self.shards[shard].entries.iter().map(|entry| entry.number).collect();
-        let missing: Vec<u32> = all.difference(&self.stored(shard)).copied().collect();
+        let missing: Vec<u32> = all.difference(&self.stored()).copied().collect();
         if !missing.is_empty() {
             self.violate(worker, shard, &format!("it is answered, but {missing:?} is nowhere"));
         }
@@ -363,22 +363,10 @@ impl Ledger {
         Some(entries[..until].iter().map(|entry| entry.number).collect())
     }
 
-    /// The entries of the shard that are delivered, superseded by a delivered one of their key, or dead letters.
-    fn stored(&mut self, shard: usize) -> BTreeSet<u32> {
+    /// The entries that are delivered, or dead letters.
+    fn stored(&mut self) -> BTreeSet<u32> {
         let mut stored: BTreeSet<u32> = self.applied().iter().copied().collect();
         stored.extend(self.dead_letters());
-        if !matches!(self.sink, Sink::Table(_)) {
-            return stored;
-        }
-        let mut newest: HashMap<u32, u32> = HashMap::new();
-        for entry in &self.shards[shard].entries {
-            if stored.contains(&entry.number) {
-                newest.insert(entry.id, entry.number);
-            }
-        }
-        let entries = self.shards[shard].entries.iter();
-        let superseded = entries.filter(|entry| newest.get(&entry.id).is_some_and(|newest| *newest > entry.number));
-        stored.extend(superseded.map(|entry| entry.number));
         stored
     }
 

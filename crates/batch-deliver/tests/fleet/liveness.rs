@@ -43,11 +43,6 @@ impl Plan {
         let entries = u32::try_from(self.load.entries().count()).unwrap_or(u32::MAX);
         let shards = u32::try_from(self.shards).unwrap_or(u32::MAX);
         let delivering = Duration::from_secs(1) * entries / self.rate;
-        HEARTBEAT
-            + INTERVAL
-            + LONGEST_ATTEMPT
-            + LONGEST_DELAY
-            + PACE
-            + 2 * (delivering + CALL * CALLS_OF_SHARD * shards)
+        HEARTBEAT + INTERVAL + LONGEST_ATTEMPT + LONGEST_DELAY + PACE + delivering + CALL * CALLS_OF_SHARD * shards
     }
 }

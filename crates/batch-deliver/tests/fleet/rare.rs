@@ -138,7 +138,7 @@ const SAID: [(&str, &str); 18] = [
 ];
 
 /// The states that only the services see.
-const SEEN: [&str; 17] = [
+const SEEN: [&str; 16] = [
     TWO_WORKERS,
     THREE_WORKERS,
     RESUMED,
@@ -154,7 +154,6 @@ const SEEN: [&str; 17] = [
     STOPPED_LATE,
     PLANNED_AGAIN,
     ALL_ENDED,
-    SUPERSEDED,
     SKEWED,
 ];
 
@@ -173,7 +172,6 @@ pub(crate) const ALONE: &str = "an entry is refused alone";
 pub(crate) const STOPPED_LATE: &str = "a worker that has lost its shard says that it is delivered";
 pub(crate) const PLANNED_AGAIN: &str = "a plan fails, and is made again";
 pub(crate) const ALL_ENDED: &str = "no worker of a fleet is left";
-pub(crate) const SUPERSEDED: &str = "a newer entry of its key makes an older one needless";
 pub(crate) const SKEWED: &str = "a worker with another time of day delivers";
 
 /// A fault and the request that it meets.
