@@ -56,7 +56,7 @@ pub(crate) async fn run(place: &Place, entries: u64) -> Result<Figures> {
     let report =
         report.with_context(|| format!("batch-deliver copy: {}", String::from_utf8_lossy(&ended.stderr).trim()))?;
     place.tally.take();
-    let stored = count(&place.dynamo, &to).await?;
+    let stored = count(&place.belongings.dynamo, &to).await?;
     figures(entries, &report, Stored::Exactly(stored))
 }
 

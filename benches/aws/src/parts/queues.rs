@@ -32,7 +32,7 @@ pub(crate) async fn run(place: &Place, is_fifo: bool, entries: u64) -> Result<Fi
         }
     };
     let counts = place.tally.take();
-    let stored = count(&place.sqs, &url, entries).await?;
+    let stored = count(&place.belongings.sqs, &url, entries).await?;
     Ok(Figures::of(entries, &report, counts, Stored::About(stored)))
 }
 

@@ -112,7 +112,7 @@ async fn load(
 ) -> Result<Figures> {
     let report = deliver(client, table, writes, options).await?;
     let counts = place.tally.take();
-    let stored = count(&place.dynamo, table).await?;
+    let stored = count(&place.belongings.dynamo, table).await?;
     Ok(Figures::of(entries, &report, counts, Stored::Exactly(stored)))
 }
 
@@ -138,24 +138,17 @@ pub(crate) async fn deliver(
     }
 }
 
-/// The items of a table.
+/// The items of a table, by a client that tries again: the table is small, and may throttle the scan.
 pub(crate) async fn count(client: &Client, table: &str) -> Result<u64> {
     let scan = client
         .scan()
         .table_name(table)
         .select(Select::Count)
         .consistent_read(true);
-    // The table is small, and may throttle the scan.
-    let patient = aws_sdk_dynamodb::config::Builder::new()
-        .retry_config(aws_config::retry::RetryConfig::standard().with_max_attempts(20));
     let (mut items, mut after) = (0, None);
     loop {
-        let call = scan
-            .clone()
-            .set_exclusive_start_key(after)
-            .customize()
-            .config_override(patient.clone());
-        let page = call.send().await.with_context(|| format!("Scan {table}"))?;
+        let page = scan.clone().set_exclusive_start_key(after).send().await;
+        let page = page.with_context(|| format!("Scan {table}"))?;
         items += u64::try_from(page.count).unwrap_or_default();
         after = page.last_evaluated_key;
         if after.is_none() {
