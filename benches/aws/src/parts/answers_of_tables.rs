@@ -93,8 +93,10 @@ fn delete(id: &str) -> WriteRequest {
 }
 
 fn units<'a>(consumed: impl IntoIterator<Item = &'a ConsumedCapacity>) -> String {
-    let units: f64 = consumed.into_iter().filter_map(ConsumedCapacity::capacity_units).sum();
-    counted(units)
+    let units = consumed.into_iter().filter_map(ConsumedCapacity::capacity_units);
+    units
+        .reduce(|all, units| all + units)
+        .map_or_else(|| "accepted, without units".to_owned(), counted)
 }
 
 fn counted(units: f64) -> String {
