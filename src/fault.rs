@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The longest wait of [`Fault::retry_after`] that counts. Limits of calls are counted over a minute at most, and a call a minute
 /// does not matter as load; a proxy that says an hour must not hide that the service is back. The SDK itself waits for at most 20 s.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What went wrong, in the service's words.
 ///

@@ -87,6 +87,7 @@
 //! | `aws` | with these two | `targets::classify`, for targets of your own on other AWS SDKs |
 //! | `dynamodb-serde` | no | `Delivery::put_items`, `delete_keys`: items and keys from values that implement `Serialize` |
 //! | `sqs-serde` | no | `Delivery::json`: messages from values that implement `Serialize` |
+//! | `vector-indexes` | no | items that a vector index of a DynamoDB table would refuse or leave out are found before the call, and counted |
 //! | `kinesis` | no | `Delivery::to_kinesis` |
 //! | `conformance` | no | `conformance`: tests for targets of your own |
 //! | `metrics` | with `aws` | [`metrics`], by the telemetry provider of the SDK |
@@ -97,6 +98,11 @@
 //! | `s3`, `cloudwatch`, `cloudwatch-logs` | no | `Delivery::deletes_from_s3`, `to_cloudwatch`, `to_cloudwatch_logs` |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
+//!
+//! # Versions
+//! Rust 1.88, and the SDK of November 2025 or a newer one of version 1. Some features need more: `vector-indexes` Rust 1.94.1 and
+//! `aws-sdk-dynamodb` 1.120, the first version that describes such indexes; `kinesis` Rust 1.94.1 and `aws-sdk-kinesis` 1.123, the first
+//! version that says whether a stream keeps the order of keys; and `spool` Rust 1.89.
 //!
 // Items of a disabled feature are documented only on docs.rs.
 #![cfg_attr(

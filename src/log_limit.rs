@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The shortest time between two warnings.
-const QUIET: Duration = Duration::from_mins(1);
+const QUIET: Duration = Duration::from_secs(60);
 
 /// Limits a warning to one a minute.
 #[derive(Debug, Default)]

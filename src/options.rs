@@ -22,12 +22,12 @@ const MAX_CONCURRENCY: usize = 1 << 16;
 
 /// How long one entry is tried. Auto scaling reacts after minutes of throttling, and an incident of a service may take ten
 /// minutes. A bulk load usually has no other place for the entry, so giving up earlier does not help.
-const GIVE_UP_AFTER: Duration = Duration::from_mins(15);
+const GIVE_UP_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// How long one entry of a producer is tried. Usually a client waits for the task that waits for the entry, for up to a
 /// minute: the idle timeout of AWS's load balancers. It is enough for a call that times out after 30 s and for a second
 /// call. Other producers give up after 30 s (KPL's `RecordTtl`) and 2 min (Kafka's `delivery.timeout.ms`).
-const PRODUCER_GIVES_UP_AFTER: Duration = Duration::from_mins(1);
+const PRODUCER_GIVES_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// How long one call may take. The largest one is 16 MiB, which takes 13 s at 10 Mbit/s.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -62,7 +62,7 @@ pub(crate) async fn passed(limit: Duration) {
 }
 
 /// About 30 years: the furthest moment that tokio's timers support.
-const FAR: Duration = Duration::from_hours(24 * 365 * 30);
+const FAR: Duration = Duration::from_secs(24 * 365 * 30 * 60 * 60);
 
 /// `delay` after `now`, or the furthest moment that the clock supports.
 pub(crate) fn later(now: Instant, delay: Duration) -> Instant {

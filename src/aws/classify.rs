@@ -21,7 +21,8 @@ use self::codes::{
     short,
 };
 use super::renewal::CredentialsUse;
-use super::transmission::{Clock, Signature, is_too_long, is_unconnected, named_wait, signature, unsent};
+use super::signature::{Clock, Signature};
+use super::transmission::{is_too_long, is_unconnected, named_wait, unsent};
 use crate::contract::{Answer, Fault, Rejection, Verdict};
 
 /// What a failed call of an AWS SDK means for the entries of its chunk, by the error code, the HTTP status, or the failure
@@ -113,7 +114,7 @@ where
     let mut signature = Signature::default();
     let (meaning, doubt, code) = match &error {
         SdkError::ServiceError(answer) => {
-            signature = self::signature(answer.raw());
+            signature = Signature::of(answer.raw());
             let code = answer.err().code();
             of_service(code, answer.raw().status().as_u16(), &signature)
         }

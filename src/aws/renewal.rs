@@ -3,14 +3,22 @@
 //! The SDK keeps credentials without an expiry for 15 minutes, even after they were rotated. Its cache cannot be emptied, so the
 //! calls get another one.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use aws_smithy_runtime_api::client::identity::SharedIdentityCache;
 use tokio::time::Instant;
 
 /// Credentials that were loaded this recently are not loaded again because the service does not know them.
-const FRESH: Duration = Duration::from_mins(1);
+const FRESH: Duration = Duration::from_secs(60);
+
+/// The renewals that exist, by their numbers: an answer names that of its call.
+static RENEWALS: Mutex<BTreeMap<u64, Weak<Mutex<RenewalState>>>> = Mutex::new(BTreeMap::new());
+
+/// The number of the next renewal.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// The changes to a client's configuration for each call. They include another identity cache once the service has refused
 /// the credentials.
@@ -26,6 +34,7 @@ pub(crate) struct Renewal(Arc<Mutex<RenewalState>>);
 
 #[derive(Debug)]
 struct RenewalState {
+    number: u64,
     /// Makes a cache of the SDK; `None` if the client lacks what such a cache needs.
     new_cache: Option<fn() -> SharedIdentityCache>,
     /// `None` for that of the client.
@@ -44,12 +53,16 @@ pub(super) struct CredentialsUse {
 
 impl Renewal {
     pub(crate) fn with(new_cache: Option<fn() -> SharedIdentityCache>) -> Self {
-        Self(Arc::new(Mutex::new(RenewalState {
+        let number = NEXT.fetch_add(1, Relaxed);
+        let state = Arc::new(Mutex::new(RenewalState {
+            number,
             new_cache,
             cache: None,
             times: 0,
             last: None,
-        })))
+        }));
+        renewals().insert(number, Arc::downgrade(&state));
+        Self(state)
     }
 
     /// The cache for the next call; `None` for that of the client.
@@ -69,7 +82,34 @@ impl Renewal {
     }
 }
 
+fn renewals() -> MutexGuard<'static, BTreeMap<u64, Weak<Mutex<RenewalState>>>> {
+    RENEWALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for RenewalState {
+    fn drop(&mut self) {
+        renewals().remove(&self.number);
+    }
+}
+
 impl CredentialsUse {
+    /// The use of the renewal with this number, if it still exists, after it was renewed this many times.
+    pub(super) fn numbered(number: u64, times: u64) -> Option<Self> {
+        let state = renewals().get(&number)?.upgrade()?;
+        Some(Self {
+            renewal: Renewal(state),
+            times,
+        })
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.renewal.state().number
+    }
+
+    pub(super) fn times(&self) -> u64 {
+        self.times
+    }
+
     /// The credentials of the call have expired: the next one loads them again, however fresh they are.
     pub(super) fn have_expired(&self) {
         self.renew(Duration::ZERO);

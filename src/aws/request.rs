@@ -2,9 +2,12 @@
 
 use std::pin::Pin;
 
+use aws_smithy_runtime_api::client::interceptors::SharedInterceptor;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use tracing::{Instrument, Span};
+
+use super::Transmission;
 
 /// The renewal of a client's identity cache. A macro, because each SDK has types of its own.
 macro_rules! renewal {
@@ -26,17 +29,15 @@ macro_rules! single_attempt {
     ($sdk:ident, $client:expr, $whole_body:expr) => {{
         use $crate::aws::Transmission;
         use $crate::aws::renewal::Changes;
+        #[allow(unused_imports, reason = "newer versions of the SDK have a function of this name")]
+        use $crate::aws::request::Permanent as _;
         use $crate::aws::request::renewal;
         use $sdk::config::retry::{RetryConfig, RetryMode};
-        use $sdk::config::{FrameworkMetadata, Layer, SharedInterceptor};
+        use $sdk::config::{Layer, SharedInterceptor};
         let retries = $client.config().retry_config().cloned();
         let retries = retries.unwrap_or_else(RetryConfig::standard);
         let mut settings = Layer::new(env!("CARGO_PKG_NAME"));
         settings.store_put(retries.with_retry_mode(RetryMode::Standard).with_max_attempts(1));
-        // Otherwise the user agent is sent without the name of this crate.
-        if let Ok(crate_name) = FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-            settings.store_append(crate_name);
-        }
         let renewal = renewal!($sdk, $client);
         let transmission = Transmission::renewing(renewal.clone())
             .with_settings(settings.freeze())
@@ -46,6 +47,18 @@ macro_rules! single_attempt {
         always.push_interceptor(SharedInterceptor::permanent(transmission));
         Changes { always, renewal }
     }};
+}
+
+/// An interceptor that the SDK does not look for a setting to disable. Versions of 2025 have none, and look for it.
+#[allow(dead_code, reason = "newer versions of the SDK have a function of this name")]
+pub(crate) trait Permanent {
+    fn permanent(interceptor: Transmission) -> Self;
+}
+
+impl Permanent for SharedInterceptor {
+    fn permanent(interceptor: Transmission) -> Self {
+        Self::new(interceptor)
+    }
 }
 
 /// A span for one request, with OpenTelemetry's names for requests to AWS and with fields of its service. A field without a

@@ -20,7 +20,8 @@ use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{
     self, AfterDeserializationInterceptorContextRef, BeforeDeserializationInterceptorContextMut,
-    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextMut,
+    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextMut, BeforeTransmitInterceptorContextRef,
+    FinalizerInterceptorContextMut,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
@@ -31,14 +32,20 @@ use aws_smithy_types::endpoint::Endpoint;
 
 use super::answer_limit::{self, AnswerLimit};
 use super::renewal::{CredentialsUse, Renewal};
+use super::signature::{Clock, Signature};
 use super::whole_body::WholeBody;
 
 /// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
 /// `SKEW_DETECTION_THRESHOLD` in `aws-runtime`.
-const SKEW: Duration = Duration::from_mins(4);
+const SKEW: Duration = Duration::from_secs(4 * 60);
 
 /// A request that could not be made, for any other reason.
 const NOT_SENT: &str = "request not sent";
+
+/// The header in which the SDK says what makes a request, and what this crate adds to it. Versions of the SDK
+/// of 2025 cannot be given such a name.
+const USER_AGENT: &str = "x-amz-user-agent";
+const CRATE: &str = concat!("lib/", env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
 
 /// Characters of the time of a signature.
 const SIGNING_TIME: usize = "20260921T141320Z".len();
@@ -77,27 +84,6 @@ impl Storable for TransmittedRequest {
     type Storer = StoreReplace<Self>;
 }
 
-/// What the answer shows about the signature of its request.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Signature {
-    pub(super) clock: Clock,
-    /// The credentials that it was made with, if they can be renewed.
-    pub(super) credentials: Option<CredentialsUse>,
-}
-
-/// Whether a request was signed with the right time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Clock {
-    /// The request or the answer has no time.
-    #[default]
-    Unknown,
-    Right,
-    /// The next request will have the right time.
-    Corrected,
-    /// It was wrong although the SDK had seen an earlier answer.
-    Wrong,
-}
-
 /// A request that was never sent.
 #[derive(Debug)]
 pub(crate) struct UnsentRequest {
@@ -121,7 +107,7 @@ impl Error for UnsentRequest {
 }
 
 impl Transmission {
-    /// An interceptor for calls whose identity cache can be renewed.
+    /// An interceptor for the calls of this crate, whose identity cache can be renewed. Their user agent names the crate.
     #[cfg(feature = "_service")]
     pub(crate) fn renewing(renewal: Renewal) -> Self {
         Self {
@@ -158,6 +144,22 @@ impl Intercept for Transmission {
     ) -> Result<(), BoxError> {
         if let Some(settings) = &self.settings {
             bag.push_shared_layer(settings.clone());
+        }
+        Ok(())
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let headers = context.request_mut().headers_mut();
+        if self.renewal.is_some()
+            && let Some(agent) = headers.get(USER_AGENT)
+        {
+            let agent = format!("{agent} {CRATE}");
+            headers.insert(USER_AGENT, agent);
         }
         Ok(())
     }
@@ -211,7 +213,7 @@ impl Intercept for Transmission {
             }
         };
         let credentials = transmitted.credentials.clone();
-        context.response_mut().add_extension(Signature { clock, credentials });
+        Signature { clock, credentials }.attach(context.response_mut());
         Ok(())
     }
 
@@ -295,11 +297,6 @@ fn reason(
 
 fn has_identity(params: &EndpointResolverParams) -> bool {
     params.get_property::<Identity>().is_some()
-}
-
-/// What the answer shows about the signature of its request.
-pub(super) fn signature(answer: &HttpResponse) -> Signature {
-    answer.extension::<Signature>().cloned().unwrap_or_default()
 }
 
 /// The request that was never sent, if the error is about one.

@@ -330,7 +330,8 @@ impl<E> HeldInLane<E> {
     }
 
     pub(crate) fn pop_front_if(&mut self, goes: impl FnOnce(&TrackedEntry<E>) -> bool) -> Option<TrackedEntry<E>> {
-        self.0.as_mut()?.pop_front_if(|next| goes(next))
+        let held = self.0.as_mut()?;
+        if goes(held.front()?) { held.pop_front() } else { None }
     }
 
     pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&TrackedEntry<E>) -> bool) -> Vec<TrackedEntry<E>> {

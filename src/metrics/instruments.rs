@@ -10,16 +10,14 @@ use aws_smithy_observability::meter::Meter;
 use super::paces::Paces;
 use crate::backoff::PaceSnapshot;
 
-/// The name of the SDK's provider that does nothing.
-const NO_OP: &str = "noop";
-
-/// The instruments of the last provider. A provider keeps every instrument that is registered with it, so they are made once
+/// What was made for the last provider. A provider keeps every instrument that is registered with it, so they are made once
 /// for each provider.
 static MADE: Mutex<Option<ProviderInstruments>> = Mutex::new(None);
 
 struct ProviderInstruments {
     by: Weak<TelemetryProvider>,
-    instruments: Arc<Instruments>,
+    /// `None` if the provider does nothing.
+    instruments: Option<Arc<Instruments>>,
 }
 
 /// The instruments that all deliveries share.
@@ -45,22 +43,20 @@ impl Instruments {
     pub(super) fn current() -> Option<Arc<Self>> {
         // It fails only while another thread sets a provider, which has to be done before the first delivery.
         let provider = get_telemetry_provider().ok()?;
-        if provider.meter_provider().provider_name() == NO_OP {
-            return None;
-        }
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         let known = made.as_ref().filter(|made| made.by.as_ptr() == Arc::as_ptr(&provider));
         if let Some(known) = known {
-            return Some(Arc::clone(&known.instruments));
+            return known.instruments.clone();
         }
-        let instruments = Arc::new(Self::of(
-            &provider.meter_provider().get_meter("aws_batch_delivery", None),
-        ));
+        let instruments = (!is_no_op(&provider)).then(|| {
+            let meter = provider.meter_provider().get_meter("aws_batch_delivery", None);
+            Arc::new(Self::of(&meter))
+        });
         *made = Some(ProviderInstruments {
             by: Arc::downgrade(&provider),
-            instruments: Arc::clone(&instruments),
+            instruments: instruments.clone(),
         });
-        Some(instruments)
+        instruments
     }
 
     fn of(meter: &Meter) -> Self {
@@ -135,6 +131,12 @@ impl Instruments {
             paces,
         }
     }
+}
+
+/// Whether this is the SDK's provider that does nothing. Its name says so only since version 0.2 of `aws-smithy-observability`.
+fn is_no_op(provider: &TelemetryProvider) -> bool {
+    let no_op = TelemetryProvider::noop();
+    format!("{:?}", provider.meter_provider()) == format!("{:?}", no_op.meter_provider())
 }
 
 /// The gauges of the paces, which are read whenever the provider collects them.

@@ -133,7 +133,7 @@ mod tests {
             Cause::RetriesUsedUp(fault()),
             Cause::TimeUsedUp(fault()),
             Cause::Outage {
-                lasted: Duration::from_mins(15),
+                lasted: Duration::from_secs(15 * 60),
                 fault: fault(),
             },
             Cause::Stopped(fault()),

@@ -152,7 +152,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
     (
         "sqs/visibility.rs",
         "MAX_VISIBILITY_TIMEOUT",
-        "Duration::from_hours(12)",
+        "Duration::from_secs(12 * 60 * 60)",
         "ChangeMessageVisibility: \"Maximum: 12 hours\"",
     ),
     (

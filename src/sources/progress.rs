@@ -47,7 +47,9 @@ struct PageEnd {
 impl ScanState {
     /// Moves the position to the last end that is settled when the first `items` items are.
     fn settle(&mut self, items: u64) {
-        while let Some(end) = self.ends.pop_front_if(|end| end.taken <= items) {
+        while self.ends.front().is_some_and(|end| end.taken <= items)
+            && let Some(end) = self.ends.pop_front()
+        {
             self.position.set(end.segment, end.place);
             self.before = end.taken;
         }

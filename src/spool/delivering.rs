@@ -19,7 +19,7 @@ use crate::run::{Contents, Run, warn_of_stop};
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A missing permission or table may take hours to be there, and a call a minute costs nothing.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Delivers what is on disk, repeatedly until the options end it.
 pub(super) async fn deliver<T: BatchTarget, C: Contents<T, Value: DeserializeOwned>>(

@@ -76,6 +76,7 @@ impl Location {
         options.read(true).write(true).create(true).truncate(false);
         let lock = options.open(self.folder.join(LOCK));
         let lock = lock.map_err(|error| SpoolError::storage(&self.folder, error))?;
+        #[expect(clippy::incompatible_msrv, reason = "the feature `spool` needs Rust 1.89")]
         match lock.try_lock() {
             Ok(()) => Ok(FolderLock(lock)),
             Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
@@ -115,6 +116,7 @@ pub(super) struct FolderLock(File);
 impl Drop for FolderLock {
     fn drop(&mut self) {
         // To close the file does not suffice: a child process has a copy of it between its fork and its exec, and the lock with it.
+        #[expect(clippy::incompatible_msrv, reason = "the feature `spool` needs Rust 1.89")]
         let _closed_unlocks_it_later = self.0.unlock();
     }
 }

@@ -125,7 +125,7 @@ mod tests {
         fs::create_dir(&missing).unwrap();
         assert!(reserve.failed_at.is_some());
         // However long this test takes.
-        reserve.failed_at = Some(Instant::now() + Duration::from_hours(1));
+        reserve.failed_at = Some(Instant::now() + Duration::from_secs(60 * 60));
         let error = reserve.make().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert!(!missing.join(FILE).exists());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// `DynamoDB` banks up to 300 seconds of unused capacity. From the developer guide, "Burst capacity".
-const BANKED: Duration = Duration::from_mins(5);
+const BANKED: Duration = Duration::from_secs(5 * 60);
 /// The least burst of a capacity without a burst of its own: one full batch write.
 const LEAST_BURST: f64 = 25.0;
 /// Refills are sums of floating-point numbers: a level this close to a unit counts as the unit.
@@ -191,7 +191,9 @@ impl TokenBucket {
 
     /// Refills up to `now`, at the rate of each moment.
     pub(crate) fn fill(&mut self, now: Instant) {
-        while let Some((at, capacity)) = self.scheduled.pop_front_if(|(at, _)| *at <= now) {
+        while self.scheduled.front().is_some_and(|(at, _)| *at <= now)
+            && let Some((at, capacity)) = self.scheduled.pop_front()
+        {
             self.refill(at);
             self.replace(capacity);
         }

@@ -30,8 +30,8 @@ const OVERHEAD: usize = 26;
 /// Milliseconds between the first and the last event of a call at most.
 const LONGEST_SPAN: i64 = 24 * 60 * 60 * 1_000;
 /// The oldest event, and how far ahead the newest one may be.
-const OLDEST: Duration = Duration::from_hours(14 * 24);
-const NEWEST: Duration = Duration::from_hours(2);
+const OLDEST: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const NEWEST: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The options of a log stream of CloudWatch Logs.
 ///

@@ -16,7 +16,7 @@ pub(crate) const LONGEST_ID: usize = 80;
 /// Characters of a group's or a deduplication id at most.
 pub(crate) const LONGEST_NAME: usize = 128;
 /// A message with a deduplication id that was accepted within this time is not accepted again.
-const WINDOW: Duration = Duration::from_mins(5);
+const WINDOW: Duration = Duration::from_secs(5 * 60);
 
 /// Whether this is the name of a FIFO queue or topic.
 pub(crate) fn is_fifo(name: &str) -> bool {
@@ -75,7 +75,12 @@ pub(crate) struct Deduplication {
 impl Deduplication {
     /// The number of the message that was accepted under this id, if it is still remembered.
     pub(crate) fn find(&mut self, id: &str, now: Instant) -> Option<u64> {
-        while let Some((_, id)) = self.order.pop_front_if(|(at, _)| now.duration_since(*at) >= WINDOW) {
+        while self
+            .order
+            .front()
+            .is_some_and(|(at, _)| now.duration_since(*at) >= WINDOW)
+            && let Some((_, id)) = self.order.pop_front()
+        {
             self.seen.remove(&id);
         }
         self.seen.get(id).copied()
@@ -104,6 +109,6 @@ mod tests {
         deduplication.remember("a", 1, start);
         assert_eq!(deduplication.find("a", start + Duration::from_secs(299)), Some(1));
         assert_eq!(deduplication.find("b", start), None);
-        assert_eq!(deduplication.find("a", start + Duration::from_mins(5)), None);
+        assert_eq!(deduplication.find("a", start + Duration::from_secs(5 * 60)), None);
     }
 }

@@ -39,12 +39,12 @@ impl Rules {
     pub(super) fn published() -> Self {
         Self {
             initial: Duration::from_millis(500),
-            max: Duration::from_mins(15),
+            max: Duration::from_secs(15 * 60),
             up: 1.5,
             down: 0.9,
             threshold: 10,
             randomization_factor: 0.3,
-            max_randomization: Duration::from_mins(2),
+            max_randomization: Duration::from_secs(2 * 60),
             jitter: Jitter::default(),
         }
     }

@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 /// An answer is asked for again when it is this old: what was asked for can be changed at any time, and a producer may live for months.
 /// One such call an hour does not matter as load.
-pub(super) const OLD: Duration = Duration::from_hours(1);
+pub(super) const OLD: Duration = Duration::from_secs(60 * 60);
 
 /// An answer that seems to be outdated is asked for again at once, unless the service was asked less than this ago: what contradicts it may
 /// have another reason, which each call meets.
-pub(super) const RECENT: Duration = Duration::from_mins(1);
+pub(super) const RECENT: Duration = Duration::from_secs(60);
 
 /// What the service has answered last, or what was given.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ const UP_FRONT: Duration = Duration::from_secs(2);
 const QUIET: Duration = Duration::from_secs(30);
 
 /// After a call that was denied, or whose operation is not known, the service is not asked again for this long.
-const DENIED: Duration = Duration::from_mins(5);
+const DENIED: Duration = Duration::from_secs(5 * 60);
 
 /// Something that a target asks its service: the key of a table, the attributes of a queue, the number of shards. Clones
 /// share the answer.

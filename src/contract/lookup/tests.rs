@@ -49,7 +49,7 @@ async fn the_error_decides_when_the_service_is_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn the_service_is_asked_until_there_is_an_answer() {
     let lookup = Lookup::by("Describe");
-    let outage = Duration::from_mins(10);
+    let outage = Duration::from_secs(10 * 60);
     let (started, calls) = (Instant::now(), Cell::new(0_u32));
     let call = || {
         calls.set(calls.get() + 1);

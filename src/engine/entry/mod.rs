@@ -4,6 +4,7 @@
 
 mod chunk;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use futures::future::BoxFuture;
@@ -118,6 +119,18 @@ impl<E> EntryState<E> {
 pub(crate) struct TrackedEntry<E> {
     pub(crate) entry: E,
     pub(crate) state: EntryState<E>,
+}
+
+impl<E> TrackedEntry<E> {
+    /// Removes the entries of a list for which `goes` is true, in the order of their keys.
+    pub(crate) fn take_from<K: Ord + Copy>(
+        list: &mut BTreeMap<K, Self>,
+        mut goes: impl FnMut(&EntryState<E>) -> bool,
+    ) -> Vec<Self> {
+        let going = list.iter().filter(|(_, entry)| goes(&entry.state));
+        let going: Vec<K> = going.map(|(key, _)| *key).collect();
+        going.iter().filter_map(|key| list.remove(key)).collect()
+    }
 }
 
 /// The failed attempts of an entry. Most entries have none.

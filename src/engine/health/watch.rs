@@ -15,7 +15,7 @@ use crate::pace::Gate;
 use crate::time_limit::is_held_up;
 
 /// The longest time between two warnings. Before that, the time doubles from one warning to the next.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The code of a stall without a failure.
 const NO_ANSWER: &str = "no answer yet";

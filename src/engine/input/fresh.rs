@@ -290,8 +290,7 @@ impl<'a, E> FreshEntries<'a, E> {
 
     /// Removes the sendable entries for which `goes` is true.
     pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
-        let released = self.released.extract_if(.., |_, entry| goes(&entry.state));
-        let mut taken: Vec<_> = released.map(|(_, entry)| entry).collect();
+        let mut taken = TrackedEntry::take_from(&mut self.released, &mut goes);
         let bytes: usize = taken.iter().map(|entry| entry.state.weight).sum();
         self.released_bytes = self.released_bytes.saturating_sub(bytes);
         taken.extend(self.checked.take_if(goes));

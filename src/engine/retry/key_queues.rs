@@ -289,9 +289,8 @@ impl<E> KeyQueues<E> {
     ) -> Vec<TrackedEntry<E>> {
         let mut expired = Vec::new();
         for queue in self.queues.values_mut() {
-            let rejected = queue.rejected.extract_if(.., |_, entry| is_expired(&entry.state));
             let before = expired.len();
-            expired.extend(rejected.map(|(_, entry)| entry));
+            expired.extend(TrackedEntry::take_from(&mut queue.rejected, &mut is_expired));
             let is_dead = queue.is_hot && expired.len() > before;
             let goes = |entry: &TrackedEntry<E>| is_expired(&entry.state) || (is_dead && has_waited(&entry.state));
             let (gone, stay): (VecDeque<_>, _) = std::mem::take(&mut queue.fresh).into_iter().partition(goes);

@@ -112,16 +112,8 @@ impl<E> RetryQueue<E> {
 
     /// Removes the entries for which `goes` is true, ready or not.
     pub(crate) fn take_if(&mut self, mut goes: impl FnMut(&EntryState<E>) -> bool) -> Vec<TrackedEntry<E>> {
-        let waiting = self
-            .waiting
-            .extract_if(.., |_, entry| goes(&entry.state))
-            .map(|(_, entry)| entry);
-        let mut taken: Vec<_> = waiting.collect();
-        taken.extend(
-            self.ready
-                .extract_if(.., |_, entry| goes(&entry.state))
-                .map(|(_, entry)| entry),
-        );
+        let mut taken = TrackedEntry::take_from(&mut self.waiting, &mut goes);
+        taken.extend(TrackedEntry::take_from(&mut self.ready, goes));
         let bytes: usize = taken.iter().map(|entry| entry.state.weight).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         taken

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// No plan of the pacer looks further ahead. This also bounds waits that are infinite or not a number.
-const MAX_WAIT: Duration = Duration::from_hours(1);
+const MAX_WAIT: Duration = Duration::from_secs(60 * 60);
 
 /// How long a call waits at most before it asks again, in seconds: the pace may have risen meanwhile.
 pub(super) const ASK_AGAIN: f64 = 0.02;

@@ -13,7 +13,7 @@ use crate::moment::Moment;
 
 /// How long after an attempt without an answer its token may be used again. DynamoDB recognizes a token for 10 minutes; the
 /// rest is for the way of the request and for clocks that differ. From the API reference of `TransactWriteItems`.
-const TOKEN_IS_VALID: Duration = Duration::from_mins(9);
+const TOKEN_IS_VALID: Duration = Duration::from_secs(9 * 60);
 
 /// What became of a call that writes one item, or several in a transaction.
 pub(super) enum Reply {
@@ -240,11 +240,11 @@ mod tests {
         let attempts = Attempts::of(&identity);
         answered(&attempts, &lost());
         drop(attempts);
-        tokio::time::advance(Duration::from_mins(5)).await;
+        tokio::time::advance(Duration::from_secs(5 * 60)).await;
         let next = Attempts::of(&identity);
         assert_eq!(next.token(), Some(format!("{:032x}", 7)));
         assert!(answered(&next, &throttled()));
-        tokio::time::advance(Duration::from_mins(4)).await;
+        tokio::time::advance(Duration::from_secs(4 * 60)).await;
         assert_eq!(Attempts::of(&identity).token(), None);
         answered(&next, &Answer::Whole(Verdict::Accepted));
         assert!(Attempts::of(&identity).token().is_some());
@@ -254,7 +254,7 @@ mod tests {
     async fn a_token_is_used_for_nine_minutes_after_the_first_lost_answer() {
         let attempts = Attempts::default();
         let token = attempts.token();
-        tokio::time::advance(Duration::from_hours(1)).await;
+        tokio::time::advance(Duration::from_secs(60 * 60)).await;
         answered(&attempts, &throttled());
         assert_eq!(attempts.token(), token);
         answered(&attempts, &lost());

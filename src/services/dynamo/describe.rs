@@ -151,7 +151,7 @@ mod tests {
         let table = DynamoTable::new(client(&recorder), "orders");
         let write = put([("id", text("a")), ("at", text("x"))]);
         table.prepare().await;
-        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         assert!(table.check(&write).is_ok() && table.preparation_fault().is_none());
         table.send(std::slice::from_ref(&write)).await;
         assert!(table.preparation_fault().is_some(), "the delivery prepares again");
@@ -159,7 +159,7 @@ mod tests {
         assert!(table.check(&write).is_err());
         table.prepare().await;
         assert_eq!(recorder.requests(), 3, "the newest answer is not a minute old");
-        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         assert!(table.preparation_fault().is_some());
         table.prepare().await;
         assert!(table.check(&write).is_ok() && table.preparation_fault().is_none());

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::{
-    AttributeValue, KeySchemaElement, KeyType, ScalarAttributeType, SearchSchemaElementType, TableDescription,
-    WriteRequest,
+    AttributeValue, KeySchemaElement, KeyType, ScalarAttributeType, TableDescription, WriteRequest,
 };
 
 use super::key::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
@@ -13,17 +12,17 @@ use crate::attribute_path::AttributePath;
 use crate::invalid::InvalidEntry;
 use crate::services::checks::check_size;
 
-/// The key attributes of a table's indexes, global, local and for vectors, with their types.
+/// The key attributes of a table's indexes with their types: of the global and local ones, or of those for vectors.
 ///
 /// An item without such an attribute is not in the index. One of another type, or an empty one, is refused together with the
 /// whole call: "Type mismatch for Index Key", "cannot contain an empty string value". So is one that is larger than a key of the table may
 /// be: "Size of hashkey has exceeded the maximum size limit of2048 bytes", "Aggregated size of all range keys has exceeded the size limit of
 /// 1024 bytes".
 #[derive(Debug, Default)]
-pub(super) struct IndexKeys(Vec<IndexKey>);
+pub(super) struct IndexKeys(pub(super) Vec<IndexKey>);
 
 #[derive(Debug)]
-struct IndexKey {
+pub(super) struct IndexKey {
     index: String,
     attribute: String,
     type_: ScalarAttributeType,
@@ -32,46 +31,25 @@ struct IndexKey {
 }
 
 impl IndexKeys {
-    /// The keys that the description of a table has.
+    /// The keys of the global and local indexes that the description of a table has.
     pub(super) fn described(table: &TableDescription) -> Self {
-        let definitions = table.attribute_definitions().iter();
-        let types: HashMap<&str, &ScalarAttributeType> = definitions
-            .map(|definition| (definition.attribute_name(), definition.attribute_type()))
-            .collect();
+        let types = types(table);
         let global = table.global_secondary_indexes().iter();
         let global = global.map(|index| (index.index_name(), index.key_schema()));
         let local = table.local_secondary_indexes().iter();
         let local = local.map(|index| (index.index_name(), index.key_schema()));
         let key = |index: Option<&str>, element: &KeySchemaElement| {
-            let attribute = element.attribute_name();
-            Some(IndexKey {
-                index: index?.to_owned(),
-                attribute: attribute.to_owned(),
-                type_: (*types.get(attribute)?).clone(),
-                limit: Some(match element.key_type() {
-                    KeyType::Range => MAX_SORT_KEY_BYTES,
-                    _ => MAX_PARTITION_KEY_BYTES,
-                }),
-            })
+            let limit = match element.key_type() {
+                KeyType::Range => MAX_SORT_KEY_BYTES,
+                _ => MAX_PARTITION_KEY_BYTES,
+            };
+            IndexKey::of(index?, element.attribute_name(), &types, Some(limit))
         };
         let keys = global.chain(local).flat_map(|(index, elements)| {
             let keys = elements.iter().filter_map(|element| key(index, element));
             keys.collect::<Vec<_>>()
         });
-        let of_vectors = table.vector_indexes().iter().flat_map(|index| {
-            let keys = index.search_schema().iter().filter_map(|element| {
-                let attribute = element.attribute_name();
-                let is_partition = *element.search_schema_element_type() == SearchSchemaElementType::Hash;
-                Some(IndexKey {
-                    index: index.index_name()?.to_owned(),
-                    attribute: attribute.to_owned(),
-                    type_: (*types.get(attribute)?).clone(),
-                    limit: is_partition.then_some(MAX_PARTITION_KEY_BYTES),
-                })
-            });
-            keys.collect::<Vec<_>>()
-        });
-        Self(keys.chain(of_vectors).collect())
+        Self(keys.collect())
     }
 
     /// Checks the item of a put. A deletion has no item.
@@ -86,7 +64,30 @@ impl IndexKeys {
     }
 }
 
+/// The types of the attributes that the description of a table names.
+pub(super) fn types(table: &TableDescription) -> HashMap<&str, &ScalarAttributeType> {
+    let definitions = table.attribute_definitions().iter();
+    definitions
+        .map(|definition| (definition.attribute_name(), definition.attribute_type()))
+        .collect()
+}
+
 impl IndexKey {
+    /// An attribute of an index, unless the table does not name its type.
+    pub(super) fn of(
+        index: &str,
+        attribute: &str,
+        types: &HashMap<&str, &ScalarAttributeType>,
+        limit: Option<usize>,
+    ) -> Option<Self> {
+        Some(Self {
+            index: index.to_owned(),
+            attribute: attribute.to_owned(),
+            type_: (*types.get(attribute)?).clone(),
+            limit,
+        })
+    }
+
     fn check(&self, value: &AttributeValue) -> Result<(), InvalidEntry> {
         let (is_of_type, is_empty) = match (value, &self.type_) {
             (AttributeValue::S(text), ScalarAttributeType::S) => (true, text.is_empty()),

@@ -15,6 +15,8 @@ mod index_keys;
 mod item_calls;
 mod item_write;
 mod key;
+#[cfg(not(feature = "vector-indexes"))]
+mod no_vectors;
 mod number;
 mod page;
 mod pages;
@@ -30,6 +32,9 @@ mod throttling;
 mod throughput;
 mod transaction;
 mod transactions;
+#[cfg(feature = "vector-indexes")]
+mod unindexed;
+#[cfg(feature = "vector-indexes")]
 mod vectors;
 mod writes;
 
@@ -38,6 +43,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+
+#[cfg(not(feature = "vector-indexes"))]
+use no_vectors as vectors;
 
 pub use attempts::FailedCondition;
 pub use item_write::ItemWrite;
@@ -49,6 +57,7 @@ pub use table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 pub use tables::DynamoTables;
 pub use transaction::{MAX_ACTIONS, MAX_TRANSACTION_BYTES, Transaction};
 pub use transactions::DynamoTransactions;
+#[cfg(feature = "vector-indexes")]
 pub use vectors::VectorFigures;
 pub use writes::DynamoWrites;
 

@@ -12,7 +12,7 @@ use super::calls::{short_name, table_name};
 use super::describe::{Description, NO_TABLE};
 use super::key::KeySchema;
 use super::size::{item_size, request_memory, write_units};
-use super::vectors::{VectorCounts, VectorFigures};
+use super::vectors::VectorCounts;
 use super::{body, check, correlate, describe};
 use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Lookup};
 use crate::invalid::InvalidEntry;
@@ -39,6 +39,11 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// The key is asked for again every 5 minutes.
 ///
 /// The table is described again once an hour, and when DynamoDB refuses a call: it may have another index then.
+///
+/// The keys of its secondary indexes are checked before a call. What its vector indexes need is checked with the feature `vector-indexes`
+/// alone, which takes a newer SDK. Without it DynamoDB refuses the call, the entries at fault are found by
+/// [halving it](crate#calls-that-are-refused-as-a-whole), and each is handed back with DynamoDB's words; an item that a vector index leaves out is neither
+/// logged nor counted.
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies,
 /// such as its endpoint, credentials and timeouts. In a call without retries the SDK waits 6.2 s for a credentials
@@ -103,21 +108,6 @@ impl DynamoTable {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
-    }
-
-    /// An item that has a vector but lacks the partition key of its vector index is handed back, as
-    /// [invalid](crate::InvalidEntry::Unindexed). Default: it is written, and DynamoDB silently leaves it out of the index; a
-    /// warning is [logged](crate::events::UNINDEXED), and the [figures](Self::vector_figures) count it.
-    #[must_use]
-    pub fn refuse_unindexed(mut self) -> Self {
-        self.vectors.refuses_unindexed = true;
-        self
-    }
-
-    /// What the vector indexes of the table make of the items so far. Zeros for a table without vector indexes, or that was not
-    /// asked for them because its key is given.
-    pub fn vector_figures(&self) -> VectorFigures {
-        self.vectors.figures()
     }
 
     /// Checks a write, and measures how many bytes it takes in a call that has room for `limit` bytes.

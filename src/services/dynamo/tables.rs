@@ -8,7 +8,6 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::TableWrite;
-use super::VectorFigures;
 use super::calls::short_name;
 use super::calls::{DynamoCalls, consumed};
 use super::size::request_memory;
@@ -29,9 +28,9 @@ use crate::services::debug::debug_by_name;
 #[derive(Clone)]
 pub struct DynamoTables {
     calls: DynamoCalls,
-    tables: Vec<DynamoTable>,
+    pub(super) tables: Vec<DynamoTable>,
     limits: Limits,
-    refuses_unindexed: bool,
+    pub(super) refuses_unindexed: bool,
 }
 
 impl DynamoTables {
@@ -74,7 +73,7 @@ impl DynamoTables {
             Some(place) => self.tables.swap_remove(place),
             None => DynamoTable::called_by(self.calls.clone(), name).with_limits(self.limits),
         };
-        table.vectors.refuses_unindexed = self.refuses_unindexed;
+        table.vectors.set_refuses(self.refuses_unindexed);
         self.tables.push(change(table));
         self
     }
@@ -85,25 +84,6 @@ impl DynamoTables {
         self.limits = limits;
         self.tables.iter_mut().for_each(|table| table.limits = limits);
         self
-    }
-
-    /// Items that a vector index would leave out are handed back: [`DynamoTable::refuse_unindexed`] for each table.
-    #[must_use]
-    pub fn refuse_unindexed(mut self) -> Self {
-        self.refuses_unindexed = true;
-        let tables = self.tables.iter_mut();
-        tables.for_each(|table| table.vectors.refuses_unindexed = true);
-        self
-    }
-
-    /// What the vector indexes of all tables make of the items so far: [`DynamoTable::vector_figures`].
-    pub fn vector_figures(&self) -> VectorFigures {
-        let mut all = VectorFigures::default();
-        for figures in self.tables.iter().map(DynamoTable::vector_figures) {
-            all.unindexed += figures.unindexed;
-            all.write_bytes += figures.write_bytes;
-        }
-        all
     }
 
     fn table(&self, name: &str) -> Option<&DynamoTable> {

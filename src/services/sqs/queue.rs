@@ -356,7 +356,7 @@ mod tests {
         let queue = queue(&recorder);
         let message = entry(&"x".repeat(2_000));
         queue.prepare().await;
-        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         assert!(queue.preparation_fault().is_none());
         assert!(queue.check(&message).is_err());
         assert!(queue.preparation_fault().is_some(), "the delivery prepares again");
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(queue.check(&message), Ok(2_000));
         queue.send(std::slice::from_ref(&message)).await;
         assert!(queue.preparation_fault().is_none(), "a minute has not passed");
-        tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         queue.prepare().await;
         assert!(queue.check(&message).is_err());
         assert_eq!(recorder.requests(), 4);

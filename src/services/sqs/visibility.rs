@@ -16,7 +16,7 @@ use crate::invalid::InvalidEntry;
 use crate::services::debug::debug_by_name;
 
 /// The longest visibility timeout: 12 hours. From the API reference of `ChangeMessageVisibility`.
-pub const MAX_VISIBILITY_TIMEOUT: Duration = Duration::from_hours(12);
+pub const MAX_VISIBILITY_TIMEOUT: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// A new visibility timeout for a received message.
 #[derive(Clone, PartialEq, Eq)]

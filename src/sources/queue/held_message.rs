@@ -10,11 +10,11 @@ use crate::moment::Moment;
 
 /// How long a message may be hidden in all, less a minute for the difference between the clocks: it begins when SQS gives the message
 /// out, and ends after twelve hours.
-const LONGEST: Duration = Duration::from_mins(12 * 60 - 1);
+const LONGEST: Duration = Duration::from_secs((12 * 60 - 1) * 60);
 
 /// How long a message that is set aside is hidden at least by one renewal. There may be as many as SQS hides, each of which would
 /// otherwise be renewed every half of its visibility timeout.
-const ASIDE: Duration = Duration::from_mins(15);
+const ASIDE: Duration = Duration::from_secs(15 * 60);
 
 /// What is happening to a held message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    const VISIBILITY: Duration = Duration::from_mins(1);
+    const VISIBILITY: Duration = Duration::from_secs(60);
 
     fn at(instant: Instant) -> Moment {
         let time = SystemTime::now();
@@ -157,7 +157,7 @@ mod tests {
             match held.renewal(now, VISIBILITY) {
                 Some(timeout) => {
                     renewals += 1;
-                    assert!(now + timeout <= start + Duration::from_hours(12));
+                    assert!(now + timeout <= start + Duration::from_secs(12 * 60 * 60));
                     held.has_been_renewed(at(now), timeout);
                 }
                 None if held.is_hidden(now) => {}
@@ -165,7 +165,7 @@ mod tests {
             }
         }
         assert!((1_430..1_450).contains(&renewals), "{renewals}");
-        assert!(held.due > start + Duration::from_mins(12 * 60 - 3));
+        assert!(held.due > start + Duration::from_secs((12 * 60 - 3) * 60));
     }
 
     #[tokio::test(start_paused = true)]
@@ -174,10 +174,10 @@ mod tests {
         held.phase = Phase::Aside;
         let start = Instant::now();
         let mut renewals = 0;
-        while held.due < start + Duration::from_hours(1) {
+        while held.due < start + Duration::from_secs(60 * 60) {
             let now = held.due;
             let timeout = held.renewal(now, VISIBILITY).unwrap();
-            assert!(now < start + Duration::from_hours(1) && timeout == ASIDE);
+            assert!(now < start + Duration::from_secs(60 * 60) && timeout == ASIDE);
             held.has_been_renewed(at(now), timeout);
             renewals += 1;
         }

@@ -32,7 +32,7 @@ use crate::time_limit::later;
 
 /// No message comes, and those that were handed out are neither settled nor released: after this time that is worth a warning. It is as
 /// long as a handler may run in a request.
-const WORTH_A_WARNING: Duration = Duration::from_mins(5);
+const WORTH_A_WARNING: Duration = Duration::from_secs(5 * 60);
 
 /// Why no message comes, if messages that were handed out are neither settled nor released.
 const EMPTY: &str = "the queue seems empty";
@@ -380,7 +380,7 @@ mod tests {
         let queue = simulator.queue("orders.fifo", QueueOptions::default());
         let receive = Receive::new(simulator.sqs_client(), queue.url());
         // No renewal of these messages, which the queue does not have.
-        let receive = receive.visibility_timeout(Duration::from_hours(1));
+        let receive = receive.visibility_timeout(Duration::from_secs(60 * 60));
         let mut messages = receive.max(3).messages();
         let message = |id: u32| {
             let message = Message::builder().message_id(id.to_string());
@@ -394,7 +394,7 @@ mod tests {
         let begun = Instant::now();
         let kept = messages.next().await.unwrap().unwrap();
         assert_eq!(kept.message.message_id(), Some("0"));
-        let end = timeout(Duration::from_hours(2), messages.next()).await;
+        let end = timeout(Duration::from_secs(2 * 60 * 60), messages.next()).await;
         assert!(end.expect("it ends").is_none());
         assert_eq!(begun.elapsed().as_secs() / 60, 15);
     }

@@ -14,7 +14,7 @@ use crate::services::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// After a kill, messages in flight come again after this time. Renewals are due at half of it, so a call of one has 30 s.
-const VISIBILITY: Duration = Duration::from_mins(1);
+const VISIBILITY: Duration = Duration::from_secs(60);
 
 /// As many messages as a delivery sends in a second at 1,000 calls of ten a second, at most 1 GB of memory if all of them are as large
 /// as they may be.

@@ -20,16 +20,16 @@ use crate::services::sqs::{SqsDeletions, SqsVisibility, VisibilityChange, max_re
 use crate::time_limit::within;
 
 /// Deletions are tried for as long as the entries of a delivery: meanwhile the messages are kept hidden.
-const DELETIONS_GIVE_UP_AFTER: Duration = Duration::from_mins(15);
+const DELETIONS_GIVE_UP_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// How long the first receive waits for the redrive policy of the queue: as long as a delivery for something that it can do without.
 const UP_FRONT: Duration = Duration::from_secs(2);
 
 /// How often the redrive policy is asked for.
-const LOOKS_AGAIN: Duration = Duration::from_hours(1);
+const LOOKS_AGAIN: Duration = Duration::from_secs(60 * 60);
 
 /// The same after a call that failed.
-const LOOKS_AGAIN_AFTER_FAILURE: Duration = Duration::from_mins(5);
+const LOOKS_AGAIN_AFTER_FAILURE: Duration = Duration::from_secs(5 * 60);
 
 /// A call that was answered.
 enum AnsweredChange {

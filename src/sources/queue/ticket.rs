@@ -68,7 +68,7 @@ impl Ticket {
     /// # use aws_batch_delivery::sources::Received;
     /// # fn example(received: Received) {
     /// // 2 s, 4 s, 8 s and so on up to a quarter of an hour.
-    /// let delay = Duration::from_secs(1 << received.receive_count().min(10)).min(Duration::from_mins(15));
+    /// let delay = Duration::from_secs(1 << received.receive_count().min(10)).min(Duration::from_secs(15 * 60));
     /// received.ticket.release_after(delay);
     /// # }
     /// ```

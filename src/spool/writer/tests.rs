@@ -60,7 +60,7 @@ async fn a_write_waits_for_the_device_as_the_policy_says() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_window_moves_only_when_the_device_was_asked_although_nothing_was_removed() {
-    let (folder, mut writer, requests) = writer(SyncPolicy::Every(Duration::from_hours(1)), false).await;
+    let (folder, mut writer, requests) = writer(SyncPolicy::Every(Duration::from_secs(60 * 60)), false).await;
     requests.send(request(&writer).await).ok().unwrap();
     let group = writer.group().await;
     writer.write(group, None).await.unwrap();
@@ -126,7 +126,7 @@ async fn refused_entries_make_room_before_others_are_dropped() {
         });
     }
     let waiting: Vec<_> = (0..entries).map(|_| room.place(cost(1), 1)).collect();
-    let places = timeout(Duration::from_mins(1), futures::future::join_all(waiting))
+    let places = timeout(Duration::from_secs(60), futures::future::join_all(waiting))
         .await
         .unwrap();
     assert!(places.iter().all(Result::is_ok));

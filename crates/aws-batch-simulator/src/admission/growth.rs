@@ -12,7 +12,7 @@ const NEW_TABLE: f64 = 4_000.0;
 /// Traffic up to twice the previous peak is accepted at once. From the same page.
 const FACTOR: f64 = 2.0;
 /// More than that may be throttled within 30 minutes. From the same page.
-const SPACING: Duration = Duration::from_mins(30);
+const SPACING: Duration = Duration::from_secs(30 * 60);
 /// The spacing is divided into this many windows, a minute each by default. A peak is the highest mean of a window.
 const WINDOWS: u32 = 30;
 
@@ -98,9 +98,11 @@ impl Growth {
         // A window may use the burst of one second in addition to the rate; that is not a peak.
         let mean = self.consumption.end().min(self.warm);
         self.recent.push_back((now, mean));
-        while let Some((_, peak)) = self
+        while self
             .recent
-            .pop_front_if(|(ended, _)| *ended + self.options.spacing <= now)
+            .front()
+            .is_some_and(|(ended, _)| *ended + self.options.spacing <= now)
+            && let Some((_, peak)) = self.recent.pop_front()
         {
             self.warm = self.warm.max(FACTOR * peak);
         }

@@ -10,7 +10,7 @@ use super::consumption::Consumption;
 /// The default target of AWS's console.
 const TARGET: f64 = 0.7;
 /// Consumption is measured for each minute.
-const PERIOD: Duration = Duration::from_mins(1);
+const PERIOD: Duration = Duration::from_secs(60);
 /// The capacity is raised after two minutes above the target. From the developer guide, "Managing throughput capacity
 /// automatically".
 const UPS: u32 = 2;
@@ -18,7 +18,7 @@ const UPS: u32 = 2;
 const DOWNS: u32 = 15;
 const LOW: f64 = 0.8;
 /// How long a change takes. AWS does not publish it; a minute is usual.
-const DELAY: Duration = Duration::from_mins(1);
+const DELAY: Duration = Duration::from_secs(60);
 
 /// Provisioned capacity that follows consumption.
 ///

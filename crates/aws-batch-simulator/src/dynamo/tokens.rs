@@ -14,7 +14,7 @@ use crate::registry::lock;
 use crate::wire::Refusal;
 
 /// How long a token is valid after its transaction has succeeded.
-const VALID: Duration = Duration::from_mins(10);
+const VALID: Duration = Duration::from_secs(10 * 60);
 /// Characters of a token at most.
 const LONGEST: usize = 36;
 
@@ -64,7 +64,9 @@ impl CompletedTransactions {
         request: &Fingerprint,
         now: Instant,
     ) -> Result<Option<Arc<[usize]>>, Refusal> {
-        while let Some((_, token)) = self.ends.pop_front_if(|(end, _)| *end <= now) {
+        while self.ends.front().is_some_and(|(end, _)| *end <= now)
+            && let Some((_, token)) = self.ends.pop_front()
+        {
             self.by_token.remove(&token);
         }
         match self.by_token.get(token) {

@@ -14,8 +14,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use http_body_util::BodyExt;
-use hyper::Uri;
-use hyper::http::uri::InvalidUri;
+use hyper::http::Extensions;
 use tokio::time::timeout;
 
 use super::Simulator;
@@ -55,7 +54,6 @@ struct Connector {
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        show_connection(&request);
         let answered = answer(self.simulator.clone(), request);
         match self.read_timeout {
             None => HttpConnectorFuture::new(answered),
@@ -68,27 +66,29 @@ impl HttpConnector for Connector {
 }
 
 /// The SDK closes the connection of a call that failed for the moment, and logs an error if it finds none.
-fn show_connection(request: &HttpRequest) {
-    if let Some(capture) = request.extension::<CaptureSmithyConnection>() {
+fn show_connection(extensions: &Extensions) {
+    if let Some(capture) = extensions.get::<CaptureSmithyConnection>() {
         // Without a socket there is nothing to close.
         let connection = || ConnectionMetadata::builder().proxied(false).poison_fn(|| ()).build();
         capture.set_connection_retriever(move || Some(connection()));
     }
 }
 
-async fn answer(simulator: Simulator, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-    let uri: Uri = request
-        .uri()
-        .parse()
-        .map_err(|error: InvalidUri| ConnectorError::user(error.into()))?;
-    let body = request.take_body().collect().await.map_err(ConnectorError::user)?;
+async fn answer(simulator: Simulator, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+    let request = request.try_into_http1x();
+    let request = request.map_err(|error| ConnectorError::user(error.into()))?;
+    show_connection(request.extensions());
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(ConnectorError::user)?;
     let body = body.to_bytes();
+    let headers = head.headers.iter();
+    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), str::from_utf8(value.as_bytes()).ok()?)));
     let request = Request {
-        method: request.method(),
-        host: uri.host().unwrap_or_default(),
-        path: uri.path(),
-        query: uri.query().unwrap_or_default(),
-        headers: request.headers().iter().collect(),
+        method: head.method.as_str(),
+        host: head.uri.host().unwrap_or_default(),
+        path: head.uri.path(),
+        query: head.uri.query().unwrap_or_default(),
+        headers: headers.collect(),
         body: &body,
     };
     match simulator.call(request).await {

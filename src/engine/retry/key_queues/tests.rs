@@ -130,7 +130,7 @@ fn an_entry_that_has_expired_is_not_counted_as_sendable() {
 
 #[test]
 fn a_flush_does_not_linger_for_entries_that_wait_by_key() {
-    let (now, linger) = (Instant::now(), Duration::from_mins(1));
+    let (now, linger) = (Instant::now(), Duration::from_secs(60));
     let mut queues = queues((0..4).map(|position| (position, false)));
     assert!(queues.lingers_until(now, linger, 0).is_some());
     assert!(queues.lingers_until(now, linger, 1).is_none());
@@ -143,7 +143,7 @@ fn a_flush_does_not_linger_for_entries_that_wait_by_key() {
 
 #[test]
 fn a_flush_does_not_linger_for_entries_of_a_key_that_has_cooled() {
-    let (now, linger) = (Instant::now(), Duration::from_mins(1));
+    let (now, linger) = (Instant::now(), Duration::from_secs(60));
     let mut queues = queues([(7, true), (8, false)]);
     queues.queues.get_mut(&7).unwrap().next_at = Some(now + linger);
     assert!(queues.lingers_until(now, linger, 1).is_some());

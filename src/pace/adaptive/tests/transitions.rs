@@ -106,7 +106,9 @@ impl Delivery {
     fn step(&mut self) {
         self.now += STEP;
         self.service.refill();
-        while let Some(call) = self.calls.pop_front_if(|call| call.sent_at + TRIP <= self.now) {
+        while self.calls.front().is_some_and(|call| call.sent_at + TRIP <= self.now)
+            && let Some(call) = self.calls.pop_front()
+        {
             let rejected = call.entries - call.accepted;
             self.accepted += call.accepted;
             let outcome = Outcome::new(call.sent_at, self.now)
@@ -151,7 +153,7 @@ impl Delivery {
     /// Runs until a state is entered for that reason.
     #[track_caller]
     fn run_until(&mut self, state: PaceState, reason: PaceReason) -> &mut Self {
-        let end = self.now + Duration::from_mins(1);
+        let end = self.now + Duration::from_secs(60);
         while self.states.last() != Some(&(state, reason)) {
             assert!(self.now < end, "never {state}, as {reason}; {:?}", self.states);
             self.step();

@@ -271,7 +271,7 @@ async fn a_token_that_may_be_forgotten_is_not_used_again() {
     let recorder = Recorder::answering_in_turn([LOST, APPLIED]);
     let (table, write) = (table(&recorder), [counter()]);
     table.send(&write).await;
-    tokio::time::advance(Duration::from_mins(9)).await;
+    tokio::time::advance(Duration::from_secs(9 * 60)).await;
     let Answer::Each(verdicts) = table.send(&write).await else {
         panic!("the verdict is on the entry");
     };

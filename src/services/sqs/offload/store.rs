@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::{Builder, Config, FrameworkMetadata};
+use aws_sdk_s3::config::{Builder, Config};
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use tracing::warn;
@@ -88,11 +88,6 @@ impl Store {
 /// harm. Once S3 has refused the credentials, they are loaded again.
 fn per_call(client: &Client) -> Changes<Builder> {
     let renewal = renewal!(aws_sdk_s3, client);
-    let changes = Config::builder().interceptor(Transmission::renewing(renewal.clone()));
-    let always = match FrameworkMetadata::new(env!("CARGO_PKG_NAME"), Some(env!("CARGO_PKG_VERSION"))) {
-        Ok(crate_name) => changes.framework_metadata(crate_name),
-        // The user agent is then sent without the name of this crate.
-        Err(_) => changes,
-    };
+    let always = Config::builder().interceptor(Transmission::renewing(renewal.clone()));
     Changes { always, renewal }
 }

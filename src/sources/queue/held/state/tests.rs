@@ -11,7 +11,7 @@ fn message(id: u32) -> Message {
 }
 
 fn state() -> HeldState {
-    HeldState::new(true, Duration::from_mins(1), 1_000)
+    HeldState::new(true, Duration::from_secs(60), 1_000)
 }
 
 fn taken(state: &mut HeldState) -> Option<u64> {

@@ -1,22 +1,24 @@
-//! The vector indexes of a table.
+//! The vector indexes of a table. A build without the feature `vector-indexes` has `no_vectors` in the place of this module.
+//!
+//! - `figures`: what they make of the items, and whether one that they would leave out is refused.
+
+mod figures;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::{
     AttributeValue, IndexStatus, Projection, ProjectionType, SearchSchemaElementType, TableDescription,
     VectorIndexDescription, WriteRequest,
 };
-use tracing::warn;
 
-use super::calls::short_name;
-use super::index_keys::type_of;
+use super::index_keys::{IndexKey, IndexKeys, type_of, types};
+use super::key::MAX_PARTITION_KEY_BYTES;
 use super::size::{item_size, value_size};
 use crate::attribute_path::AttributePath;
-use crate::events::UNINDEXED;
 use crate::invalid::InvalidEntry;
-use crate::log_limit::LogLimit;
+
+pub(super) use figures::VectorCounts;
+pub use figures::VectorFigures;
 
 /// Bytes of an element in the index, and in the size that DynamoDB bills: a 32-bit float, however many digits it was sent with.
 const ELEMENT_BYTES: usize = 4;
@@ -31,10 +33,14 @@ type Attributes = HashMap<String, AttributeValue>;
 /// DynamoDB refuses an item whose vector is not a list, has another number of elements than the index has dimensions, or an
 /// element that is not a number or not in the range of a 32-bit float, together with the whole call: "Invalid size for parameter
 /// embedding, Expected: 1024, Actual: 512". An item that has a vector but not the partition key of the index is written, and
-/// silently not in the index. The types of that key and of the filters are checked with the [keys of other
+/// silently not in the index. The types of that key and of the filters are checked like the [keys of other
 /// indexes](super::index_keys).
 #[derive(Debug, Default)]
-pub(super) struct VectorIndexes(Vec<VectorIndex>);
+pub(super) struct VectorIndexes {
+    indexes: Vec<VectorIndex>,
+    /// The keys and filters of all indexes.
+    keys: IndexKeys,
+}
 
 #[derive(Debug)]
 struct VectorIndex {
@@ -61,19 +67,20 @@ impl VectorIndexes {
         let keys: Vec<String> = keys.map(|element| element.attribute_name().to_owned()).collect();
         let indexes = table.vector_indexes().iter();
         let indexes = indexes.filter(|index| index.index_status() != Some(&IndexStatus::Deleting));
-        Self(
-            indexes
-                .filter_map(|index| VectorIndex::described(index, &keys))
-                .collect(),
-        )
+        let indexes = indexes.filter_map(|index| VectorIndex::described(index, &keys));
+        Self {
+            indexes: indexes.collect(),
+            keys: schemas(table),
+        }
     }
 
-    /// Checks the vectors of a put. A deletion has none.
+    /// Checks the keys, filters and vectors of a put. A deletion has none.
     pub(super) fn check(&self, request: &WriteRequest) -> Result<(), InvalidEntry> {
+        self.keys.check(request)?;
         let Some(put) = request.put_request() else {
             return Ok(());
         };
-        self.0
+        self.indexes
             .iter()
             .try_for_each(|index| match put.item().get(&index.attribute) {
                 Some(vector) => index.check(vector),
@@ -85,7 +92,7 @@ impl VectorIndexes {
     /// DynamoDB in October 2026.
     pub(super) fn billed_size(&self, item: &Attributes) -> usize {
         let mut vectors: Vec<(&str, usize)> = Vec::new();
-        for index in &self.0 {
+        for index in &self.indexes {
             if !vectors.iter().any(|(attribute, _)| *attribute == index.attribute) {
                 vectors.push((&index.attribute, index.vector_bytes()));
             }
@@ -99,10 +106,13 @@ impl VectorIndexes {
 
     /// Counts a put in the indexes that it is in. An item that one of them would leave out is an error, if it is refused.
     pub(super) fn count(&self, request: &WriteRequest, table: &str, counts: &VectorCounts) -> Result<(), InvalidEntry> {
-        let Some(put) = request.put_request().filter(|_| !self.0.is_empty()) else {
+        let Some(put) = request.put_request().filter(|_| !self.indexes.is_empty()) else {
             return Ok(());
         };
-        let with_vector = self.0.iter().filter(|index| put.item().contains_key(&index.attribute));
+        let with_vector = self
+            .indexes
+            .iter()
+            .filter(|index| put.item().contains_key(&index.attribute));
         let (mut bytes, mut leaving_out) = (0, None);
         for index in with_vector {
             match index.missing_key(put.item()) {
@@ -120,9 +130,23 @@ impl VectorIndexes {
             }
             counts.unindexed(table, &index.name, key);
         }
-        counts.write_bytes.fetch_add(bytes as u64, Relaxed);
+        counts.add(bytes);
         Ok(())
     }
+}
+
+/// The attributes of the indexes other than the vectors. A filter may be empty, and has no limit.
+fn schemas(table: &TableDescription) -> IndexKeys {
+    let types = types(table);
+    let keys = table.vector_indexes().iter().flat_map(|index| {
+        let keys = index.search_schema().iter().filter_map(|element| {
+            let is_partition = *element.search_schema_element_type() == SearchSchemaElementType::Hash;
+            let limit = is_partition.then_some(MAX_PARTITION_KEY_BYTES);
+            IndexKey::of(index.index_name()?, element.attribute_name(), &types, limit)
+        });
+        keys.collect::<Vec<_>>()
+    });
+    IndexKeys(keys.collect())
 }
 
 impl VectorIndex {
@@ -214,49 +238,6 @@ impl VectorIndex {
             .filter(|(name, _)| **name != self.attribute && is_projected(name));
         let others: usize = others.map(|(name, value)| name.len() + value_size(value)).sum();
         (self.vector_bytes() + self.attribute.len() + others).max(LEAST_WRITE_BYTES)
-    }
-}
-
-/// What the vector indexes of a table make of the items that were checked so far, by all clones of the target.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct VectorFigures {
-    /// Items with a vector that are written, and that an index silently leaves out, because they lack its partition key.
-    pub unindexed: u64,
-    /// Bytes that DynamoDB bills for writing the items into the vector indexes, its `VectorWriteRequestBytes`, if each item is
-    /// written once and was not there before: 4 bytes for each dimension and the projected attributes, 1,024 at least.
-    pub write_bytes: u64,
-}
-
-/// The counts, shared by the clones of a target.
-#[derive(Debug, Clone, Default)]
-pub(super) struct VectorCounts {
-    pub(super) refuses_unindexed: bool,
-    unindexed: Arc<AtomicU64>,
-    write_bytes: Arc<AtomicU64>,
-    warnings: Arc<Mutex<LogLimit>>,
-}
-
-impl VectorCounts {
-    pub(super) fn figures(&self) -> VectorFigures {
-        VectorFigures {
-            unindexed: self.unindexed.load(Relaxed),
-            write_bytes: self.write_bytes.load(Relaxed),
-        }
-    }
-
-    fn unindexed(&self, table: &str, index: &str, key: &str) {
-        let entries = self.unindexed.fetch_add(1, Relaxed) + 1;
-        if self.warnings.lock().unwrap_or_else(PoisonError::into_inner).permits() {
-            warn!(
-                target: UNINDEXED,
-                destination = format!("dynamodb/{}", short_name(table)),
-                index,
-                key,
-                entries,
-                "items with a vector lack the partition key of the vector index: they are written, but not in the index"
-            );
-        }
     }
 }
 
