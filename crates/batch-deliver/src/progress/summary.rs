@@ -29,6 +29,8 @@ pub(crate) struct Summary {
     pub(crate) settling: Arc<Settlement>,
     pub(crate) bad_lines: BadLines,
     pub(crate) resumes: Option<Location>,
+    /// How many lines or items earlier runs have settled.
+    pub(crate) settled_before: u64,
     pub(crate) simulated: Option<Arc<SimulatedService>>,
     /// What the vector indexes of a table made of the items, if it has any.
     pub(crate) vectors: Option<VectorFigures>,
@@ -372,6 +374,7 @@ impl Summary {
             "causes": causes(&handed_back),
             "other_causes": handed_back.reasons().1,
             "earlier_runs": {
+                "settled": self.settled_before,
                 "undelivered": earlier.given_up.count(),
                 "causes": causes(&earlier.given_up),
                 "bad_lines": earlier.bad_lines.count(),
