@@ -188,9 +188,7 @@ impl Summary {
         }
         if bad_lines.count() > 0 {
             let lines = counted(bad_lines.count(), "bad line");
-            words.push(format!(
-                "earlier runs skipped {lines}, which are among the dead letters:"
-            ));
+            words.push(format!("earlier runs skipped {lines}, kept with the dead letters:"));
             words.extend(self.causes(bad_lines));
         }
         words
@@ -266,7 +264,8 @@ impl Summary {
         if *letters > 0 {
             let lines = counted(*letters, "bad line");
             words.push(format!(
-                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options, but another --dead-letter and no --encoding"
+                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options, but {}",
+                self.other_options()
             ));
         }
         let others = self.bad_lines.count().saturating_sub(*letters);
@@ -275,6 +274,16 @@ impl Summary {
             words.push(format!("{lines} too long to be kept, with reasons in {causes}"));
         }
         words
+    }
+
+    /// The options of a load of bad lines that differ from those of this one.
+    fn other_options(&self) -> &'static str {
+        match (self.resumes.is_some(), self.is_decoded) {
+            (false, false) => "another --dead-letter",
+            (false, true) => "another --dead-letter and no --encoding",
+            (true, false) => "another --dead-letter and another --resume",
+            (true, true) => "another --dead-letter, another --resume and no --encoding",
+        }
     }
 
     /// What was written of entries and of bad lines.

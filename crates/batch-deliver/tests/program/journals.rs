@@ -95,7 +95,7 @@ fn a_bad_line_that_a_killed_run_kept_is_named_by_the_run_that_ends() {
     let load = format!("{load} --resume state");
     folder
         .run(&load)
-        .expect(1, "earlier runs skipped 1 bad line")
+        .expect(1, "earlier runs skipped 1 bad line, kept with the dead letters:")
         .expect(1, "a.jsonl:2: ");
     folder.run(&load).expect(0, "0 delivered");
 }
