@@ -175,7 +175,7 @@ impl<T: Target> Job<T> {
             stop,
             occasion,
         } = run;
-        let earlier = opened.failures.clone();
+        let (earlier, settled_before) = (opened.failures.clone(), opened.settled);
         let begun = opened.begin(dead_letter.is_some(), &stop).await;
         let (reading, journal) = match begun {
             Ok(begun) => begun,
@@ -251,6 +251,7 @@ impl<T: Target> Job<T> {
             settling,
             bad_lines,
             resumes,
+            settled_before,
             simulated: self.destination.simulated.clone(),
             vectors: self.destination.vector_figures(),
         })

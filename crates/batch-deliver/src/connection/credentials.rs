@@ -56,13 +56,8 @@ fn missing(profile: &Profile, error: &dyn Error) -> String {
     while let Some(source) = last.source() {
         last = source;
     }
-    // Only the first line: the rest lists every place that was searched.
     let words = last.to_string();
-    let why = words
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(". Attempted:");
+    let why = reason(&words);
     if profile.is_named {
         return format!(
             "there are no AWS credentials in the profile {}: {why}. Name a --profile that has some, or none to take those of the \
@@ -76,9 +71,24 @@ fn missing(profile: &Profile, error: &dyn Error) -> String {
     )
 }
 
+/// The first line of an error, without its full stop: the rest lists every place that was searched.
+fn reason(words: &str) -> &str {
+    let first = words.lines().next().unwrap_or_default();
+    first.trim_end_matches(". Attempted:").trim_end_matches('.')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_an_error_is_followed_by_one_full_stop() {
+        assert_eq!(
+            reason("the caller has no permission.\nAttempted: …"),
+            "the caller has no permission"
+        );
+        assert_eq!(reason("none was found. Attempted:\n…"), "none was found");
+    }
 
     #[test]
     fn what_cannot_be_sent_of_credentials_is_named_without_its_value() {

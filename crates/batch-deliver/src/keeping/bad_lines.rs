@@ -16,7 +16,9 @@ use crate::source::ReadFailure;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputEnd {
     /// A line that cannot be read, and is not to be skipped.
-    #[error("stopped at a line that cannot be read, and read no line behind it (--keep-going {0} skips it)")]
+    #[error(
+        "stopped at a line that cannot be read, and read no line behind it (--keep-going {0} skips it; --dry-run shows all of them)"
+    )]
     BadLine(u64),
     /// The error of an input.
     #[error("{0}")]

@@ -29,6 +29,8 @@ pub(crate) struct Summary {
     pub(crate) settling: Arc<Settlement>,
     pub(crate) bad_lines: BadLines,
     pub(crate) resumes: Option<Location>,
+    /// How many lines or items earlier runs have settled.
+    pub(crate) settled_before: u64,
     pub(crate) simulated: Option<Arc<SimulatedService>>,
     /// What the vector indexes of a table made of the items, if it has any.
     pub(crate) vectors: Option<VectorFigures>,
@@ -186,9 +188,7 @@ impl Summary {
         }
         if bad_lines.count() > 0 {
             let lines = counted(bad_lines.count(), "bad line");
-            words.push(format!(
-                "earlier runs skipped {lines}, which are among the dead letters:"
-            ));
+            words.push(format!("earlier runs skipped {lines}, kept with the dead letters:"));
             words.extend(self.causes(bad_lines));
         }
         words
@@ -264,7 +264,8 @@ impl Summary {
         if *letters > 0 {
             let lines = counted(*letters, "bad line");
             words.push(format!(
-                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options, but another --dead-letter and no --encoding"
+                "{lines} in {place}, with reasons in {causes}: correct them there, and load them with the same options, but {}",
+                self.other_options()
             ));
         }
         let others = self.bad_lines.count().saturating_sub(*letters);
@@ -273,6 +274,16 @@ impl Summary {
             words.push(format!("{lines} too long to be kept, with reasons in {causes}"));
         }
         words
+    }
+
+    /// The options of a load of bad lines that differ from those of this one.
+    fn other_options(&self) -> &'static str {
+        match (self.resumes.is_some(), self.is_decoded) {
+            (false, false) => "another --dead-letter",
+            (false, true) => "another --dead-letter and no --encoding",
+            (true, false) => "another --dead-letter and another --resume",
+            (true, true) => "another --dead-letter, another --resume and no --encoding",
+        }
     }
 
     /// What was written of entries and of bad lines.
@@ -372,6 +383,7 @@ impl Summary {
             "causes": causes(&handed_back),
             "other_causes": handed_back.reasons().1,
             "earlier_runs": {
+                "settled": self.settled_before,
                 "undelivered": earlier.given_up.count(),
                 "causes": causes(&earlier.given_up),
                 "bad_lines": earlier.bad_lines.count(),

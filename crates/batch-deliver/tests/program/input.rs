@@ -38,7 +38,7 @@ fn nothing_behind_a_bad_line_is_sent_and_what_stands_before_it_is_delivered() {
         .load("a.jsonl")
         .expect(1, "a.jsonl:4: column 7: this is not JSON: expected value")
         .expect(1, "3 delivered")
-        .expect(1, "--keep-going 1 skips it");
+        .expect(1, "--keep-going 1 skips it; --dry-run shows all of them");
     folder
         .load("--keep-going 1 a.jsonl")
         .expect(1, "8 delivered")

@@ -223,7 +223,11 @@ impl IdentityDifference {
         } else {
             Err(words)
         };
-        accepted.map_err(|words| Failure::WrongUse(format!("{words}. To start over, remove {name}")))
+        accepted.map_err(|words| {
+            Failure::WrongUse(format!(
+                "{words}. To start over, remove {name}; a load of something else needs another --resume"
+            ))
+        })
     }
 }
 

@@ -59,7 +59,7 @@ fn bad_lines_are_kept_as_they_are_with_their_reasons_and_can_be_corrected_and_lo
     folder
         .run(&format!("{load} --dead-letter dead --keep-going 3 a.jsonl"))
         .expect(1, "2 delivered")
-        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options, but another --dead-letter and no --encoding");
+        .expect(1, "3 bad lines in dead.bad, with reasons in dead.bad.causes.jsonl: correct them there, and load them with the same options, but another --dead-letter\n");
     assert_eq!(folder.read("dead.bad"), bad.map(|line| format!("{line}\n")).concat());
     assert!(!folder.path("dead").exists());
     let causes = lines(&folder, "dead.bad.causes.jsonl");
@@ -88,7 +88,12 @@ fn a_bad_line_that_is_kept_is_settled_and_one_that_is_not_is_met_again() {
     folder
         .load(load)
         .expect(1, "3 delivered")
-        .expect(1, "1 bad line in dead.bad");
+        .expect(1, "1 bad line in dead.bad")
+        .expect(1, "but another --dead-letter and another --resume\n");
+    folder.write("b.jsonl", items(9..10));
+    folder
+        .load("--dead-letter other --resume state b.jsonl")
+        .expect(2, "a load of something else needs another --resume");
     folder
         .load(load)
         .expect(1, "4 lines are settled by earlier runs")
