@@ -2,6 +2,11 @@
 //!
 //! One binary, because each more takes as long to build and link as all the code of a folder.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+
 mod answers;
 mod conformance;
 mod custom_target;

@@ -1,5 +1,10 @@
 //! What takes a process of its own: sockets under load, and the telemetry provider that all deliveries of a process share.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+
 mod chaos;
 mod metrics;
 

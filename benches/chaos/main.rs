@@ -13,6 +13,11 @@
 //! medians are compared. With `--writes` the mixes are of conditional writes, counters and transactions to the same keys, and what plain
 //! retries get wrong in them is counted.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+
 #[path = "../../tests/support/chaos/mod.rs"]
 #[expect(dead_code, reason = "the tests look closer")]
 mod chaos;

@@ -3,6 +3,10 @@
 //! Each scenario runs through the real engine, in virtual time, against a simulated service.
 
 #![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+#![allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,

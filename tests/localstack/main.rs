@@ -3,6 +3,11 @@
 //! `localstack/test` starts the emulators and runs these tests; a plain `cargo test` leaves them out.
 //! `cargo test --test localstack -- --ignored` runs them with the emulators that the environment names.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+
 mod bucket;
 #[path = "../support/chaos/mod.rs"]
 #[expect(dead_code, reason = "the tests look closer")]

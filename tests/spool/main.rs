@@ -1,5 +1,10 @@
 //! Entries that are on disk before they are delivered.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+
 mod again;
 mod basics;
 mod child;

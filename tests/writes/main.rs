@@ -1,6 +1,11 @@
 //! Writes with conditions, updates and transactions, with lost answers and with other writers: what is reported is what the
 //! service has done.
 
+#![allow(
+    clippy::incompatible_msrv,
+    reason = "only the packages themselves are for older versions of Rust"
+)]
+
 #[path = "../support/chaos/mod.rs"]
 #[expect(dead_code, reason = "other tests have whole puts, deletes and messages")]
 mod chaos;
