@@ -15,11 +15,11 @@ use crate::invalid::InvalidEntry;
 
 /// No vector indexes.
 #[derive(Debug, Default)]
-pub(super) struct VectorIndexes;
+pub(super) struct VectorIndexes {}
 
 impl VectorIndexes {
     pub(super) fn described(_: &TableDescription) -> Self {
-        Self
+        Self {}
     }
 
     pub(super) fn check(&self, _: &WriteRequest) -> Result<(), InvalidEntry> {
@@ -37,7 +37,7 @@ impl VectorIndexes {
 
 /// Nothing is counted.
 #[derive(Debug, Clone, Default)]
-pub(super) struct VectorCounts;
+pub(super) struct VectorCounts {}
 
 impl VectorCounts {
     pub(super) fn set_refuses(&mut self, _: bool) {}
