@@ -7,10 +7,6 @@
 //! cargo bench --bench groups
 //! ```
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
 #![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]
 
 use std::time::Duration;

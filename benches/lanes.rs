@@ -9,11 +9,6 @@
 //! cargo bench --bench lanes -- --entries 100000    # fewer entries, for example to count instructions
 //! ```
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 use std::fs;
 use std::process::ExitCode;
 use std::sync::LazyLock;

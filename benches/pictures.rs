@@ -1,10 +1,5 @@
 //! Draws pictures of real runs: `cargo bench --bench pictures` writes adaptive.svg, attempts.svg and responsive.svg to docs/pictures.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs;

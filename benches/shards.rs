@@ -12,10 +12,6 @@
 //! cargo bench --features kinesis --bench shards -- small    # the small records alone
 //! ```
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
 #![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]
 
 use std::time::Duration;

@@ -8,11 +8,6 @@
 //! The target takes everything at once, so that only the hand-over counts. `delivered` is the pace from the first entry to the end of
 //! the last one, after the flush.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 use std::time::{Duration, Instant};
 
 use aws_batch_delivery::spool::{SpoolOptions, SyncPolicy};

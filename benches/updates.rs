@@ -11,10 +11,6 @@
 //! cargo bench --bench updates -- --full    # 5,000,000 of 7,000,000, after the others
 //! ```
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
 #![allow(clippy::cast_precision_loss, reason = "the counts of a simulation are small")]
 
 use std::collections::HashMap;

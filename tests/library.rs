@@ -2,7 +2,7 @@
 //!
 //! One binary, because each more takes as long to build and link as all the code of a folder.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

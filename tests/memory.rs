@@ -1,11 +1,6 @@
 //! Neither retries nor long streams need memory, and what waits is counted by what it takes. A separate test binary, because it
 //! counts the allocations of the whole process.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,6 +1,6 @@
 //! What takes a process of its own: sockets under load, and the telemetry provider that all deliveries of a process share.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

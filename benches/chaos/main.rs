@@ -13,7 +13,7 @@
 //! medians are compared. With `--writes` the mixes are of conditional writes, counters and transactions to the same keys, and what plain
 //! retries get wrong in them is counted.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

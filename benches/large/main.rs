@@ -6,10 +6,6 @@
 //! cargo bench --bench large -- --ahead 2000000   # only streams that are read ahead, with this many entries
 //! ```
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
 #![expect(clippy::cast_precision_loss, reason = "no count comes near 2^52")]
 
 mod ahead;

@@ -11,10 +11,6 @@
 //! cargo bench --bench overhead -- --check         # both, and fails when a target is missed
 //! ```
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
 #![expect(clippy::cast_precision_loss, reason = "no count comes near 2^52")]
 
 #[path = "../shared/immediate.rs"]

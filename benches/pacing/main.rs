@@ -2,7 +2,7 @@
 //!
 //! Each scenario runs through the real engine, in virtual time, against a simulated service.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

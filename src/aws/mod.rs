@@ -1,7 +1,8 @@
 //! What the calls to all services of AWS have in common.
 //!
-//! `request` makes one call without the SDK's retries, `renewal` renews its credentials, and `transmission` and `answer_limit` see
-//! what goes over the connection, and `signature` what an answer shows about the one of its request. `classify` reads an error, `correlate` an answer, and `whole_body` recognizes one that was cut off.
+//! `request` makes one call without the SDK's retries, `renewal` renews its credentials, `transmission` and `answer_limit` see
+//! what goes over the connection, and `signature` what an answer shows about that of its request. `classify` reads an error,
+//! `correlate` an answer, and `whole_body` recognizes one that was cut off.
 
 mod answer_limit;
 mod classify;

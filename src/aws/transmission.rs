@@ -25,19 +25,13 @@ use aws_smithy_runtime_api::client::interceptors::context::{
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::DateTime;
 use aws_smithy_types::config_bag::{ConfigBag, FrozenLayer, Storable, StoreReplace};
-use aws_smithy_types::date_time::Format;
 use aws_smithy_types::endpoint::Endpoint;
 
 use super::answer_limit::{self, AnswerLimit};
 use super::renewal::{CredentialsUse, Renewal};
-use super::signature::{Clock, Signature};
+use super::signature::{Clock, Signature, http_date};
 use super::whole_body::WholeBody;
-
-/// The clock difference from which a signature may be refused. The SDK corrects its clock from the same difference on:
-/// `SKEW_DETECTION_THRESHOLD` in `aws-runtime`.
-const SKEW: Duration = Duration::from_secs(4 * 60);
 
 /// A request that could not be made, for any other reason.
 const NOT_SENT: &str = "request not sent";
@@ -197,21 +191,11 @@ impl Intercept for Transmission {
             }
             return Ok(());
         }
-        let signed_at = transmitted.signed_at.as_ref();
-        let signed_at = signed_at.and_then(|text| signing_time(str::from_utf8(text).ok()?));
-        let answered_at = context.response().headers().get("date").and_then(http_date);
-        let clock = match signed_at.zip(answered_at) {
-            None => Clock::Unknown,
-            Some((signed_at, answered_at)) => {
-                let is_skewed = distance(signed_at, answered_at) > SKEW;
-                self.skew_known.store(is_skewed, Relaxed);
-                match (is_skewed, transmitted.skew_known) {
-                    (false, _) => Clock::Right,
-                    (true, false) => Clock::Corrected,
-                    (true, true) => Clock::Wrong,
-                }
-            }
-        };
+        let signed_at = transmitted.signed_at.as_ref().map(<[u8; _]>::as_slice);
+        let clock = Clock::of(signed_at, context.response(), transmitted.skew_known);
+        if let Some(is_skewed) = clock.is_skewed() {
+            self.skew_known.store(is_skewed, Relaxed);
+        }
         let credentials = transmitted.credentials.clone();
         Signature { clock, credentials }.attach(context.response_mut());
         Ok(())
@@ -330,32 +314,6 @@ pub(super) fn is_too_long(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(answer_limit::is_too_long)
 }
 
-fn distance(one: SystemTime, other: SystemTime) -> Duration {
-    one.duration_since(other).unwrap_or_else(|earlier| earlier.duration())
-}
-
-/// The time of a signature, such as `20260921T141320Z`.
-fn signing_time(text: &str) -> Option<SystemTime> {
-    if !text.is_ascii() {
-        return None;
-    }
-    let (date, time) = (text.get(..8)?, text.get(9..15)?);
-    let text = format!(
-        "{}-{}-{}T{}:{}:{}Z",
-        &date[..4],
-        &date[4..6],
-        &date[6..],
-        &time[..2],
-        &time[2..4],
-        &time[4..]
-    );
-    SystemTime::try_from(DateTime::from_str(&text, Format::DateTime).ok()?).ok()
-}
-
-pub(super) fn http_date(text: &str) -> Option<SystemTime> {
-    SystemTime::try_from(DateTime::from_str(text, Format::HttpDate).ok()?).ok()
-}
-
 /// The wait that an answer names: in milliseconds in AWS's own header, which the SDK reads too (`aws-runtime`), or as HTTP has
 /// it, in seconds or as a date (RFC 9110, 10.2.3).
 ///
@@ -379,21 +337,6 @@ mod tests {
     use aws_smithy_types::body::SdkBody;
 
     use super::*;
-
-    #[test]
-    fn the_time_of_a_signature_is_read() {
-        let read = signing_time("20260921T141320Z").unwrap();
-        assert_eq!(Some(read), http_date("Mon, 21 Sep 2026 14:13:20 GMT"));
-        for other in [
-            "",
-            "20260921",
-            "20260921T1413é0Z",
-            "2026é921T141320Z",
-            "20261321T141320Z",
-        ] {
-            assert_eq!(signing_time(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn a_source_inside_an_io_error_is_found() {

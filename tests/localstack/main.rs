@@ -3,7 +3,7 @@
 //! `localstack/test` starts the emulators and runs these tests; a plain `cargo test` leaves them out.
 //! `cargo test --test localstack -- --ignored` runs them with the emulators that the environment names.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

@@ -1,10 +1,5 @@
 //! Kinesis, Firehose, SNS and EventBridge, whatever goes wrong on the way.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 mod aggregation;
 mod library;
 

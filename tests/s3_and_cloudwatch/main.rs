@@ -1,10 +1,5 @@
 //! Deletions of objects, metrics and log events, whatever goes wrong on the way.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 mod deletions;
 mod log_events;
 mod metrics;

@@ -1,6 +1,6 @@
 //! Entries that are on disk before they are delivered.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

@@ -1,7 +1,7 @@
 //! Writes with conditions, updates and transactions, with lost answers and with other writers: what is reported is what the
 //! service has done.
 
-#![allow(
+#![expect(
     clippy::incompatible_msrv,
     reason = "only the packages themselves are for older versions of Rust"
 )]

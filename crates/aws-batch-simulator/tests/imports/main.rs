@@ -2,11 +2,6 @@
 //!
 //! How imports are found is shared with the library: the folder is not part of the package.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
-
 #[path = "../../../../tests/imports/circles.rs"]
 mod circles;
 #[path = "../../../../tests/imports/source.rs"]

@@ -1,9 +1,5 @@
 //! The simulator, driven by the real SDK clients.
 
-#![allow(
-    clippy::incompatible_msrv,
-    reason = "only the packages themselves are for older versions of Rust"
-)]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod buckets;
