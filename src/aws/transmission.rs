@@ -191,7 +191,7 @@ impl Intercept for Transmission {
             }
             return Ok(());
         }
-        let signed_at = transmitted.signed_at.as_ref().map(<[u8; _]>::as_slice);
+        let signed_at = transmitted.signed_at.as_ref().map(|text| &text[..]);
         let clock = Clock::of(signed_at, context.response(), transmitted.skew_known);
         if let Some(is_skewed) = clock.is_skewed() {
             self.skew_known.store(is_skewed, Relaxed);
