@@ -245,7 +245,11 @@ fn end(
     if let Some(failure) = moved.failure.as_deref().or(stop.failure()) {
         return Err(Failure::Failed(format!("{from}: {failure}")));
     }
-    Ok(if moved.unsent + moved.undeleted > 0 || moved.is_full() {
+    if let Some(cause) = &moved.unread {
+        console.warn(&format!("{from} may have messages that were not received: {cause}"));
+    }
+    let is_unread = moved.unread.is_some() || moved.is_full();
+    Ok(if moved.unsent + moved.undeleted > 0 || is_unread {
         CommandOutcome::Undelivered
     } else {
         CommandOutcome::Delivered

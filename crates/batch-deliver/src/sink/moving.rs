@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::message_filter::MessageFilter;
 use super::pace::GRACE;
 use super::queue::ExistingQueue;
-use super::undelivered::UndeliveredEntry;
+use super::undelivered::{UndeliveredEntry, printed};
 
 /// How long a queue is empty at the end. A receive that waits asks all servers of SQS.
 pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
@@ -64,6 +64,8 @@ pub(crate) struct MoveResult {
     pub(crate) undeleted_because: Option<String>,
     /// Why not all messages were received.
     pub(crate) failure: Option<String>,
+    /// Why the move ended before the queue was empty, if it did and nothing has failed.
+    pub(crate) unread: Option<String>,
 }
 
 /// The receiver of the messages of a queue.
@@ -143,10 +145,10 @@ impl Move {
                 });
                 ready(())
             });
-        let report = match delivery.deliver_stream(matching).await {
-            Ok(report) => report,
+        let (report, unread) = match delivery.deliver_stream(matching).await {
+            Ok(report) => (report, None),
             // Each of its entries was given to the handler.
-            Err(error) => error.report.clone(),
+            Err(error) => (error.report.clone(), error.interruption().map(printed)),
         };
         let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, &stop).await;
         let moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
@@ -154,6 +156,7 @@ impl Move {
             sent: report.delivered,
             undeleted,
             undeleted_because,
+            unread,
             ..moved
         }
     }

@@ -88,7 +88,8 @@ fn words(cause: &Cause) -> String {
     }
 }
 
-fn printed(cause: &Cause) -> String {
+/// The cause for the terminal and for logs, as that of an entry.
+pub(super) fn printed(cause: &Cause) -> String {
     with_message(words(cause), fault(cause))
 }
 

@@ -3,7 +3,7 @@
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use aws_batch_simulator::{InjectedFault, Latency, Queue, QueueOptions, Server, Simulator};
+use aws_batch_simulator::{Faults, InjectedFault, Latency, Queue, QueueOptions, Server, Simulator};
 use aws_sdk_sqs::types::{
     MessageSystemAttributeNameForSends, MessageSystemAttributeValue, SendMessageBatchRequestEntry,
 };
@@ -271,6 +271,20 @@ fn an_interrupted_move_leaves_the_rest_and_the_same_command_goes_on() {
     assert_eq!((from.len() + to.len(), from.in_flight()), (400, 0));
     queues.run("move --from a --to b").expect(0, "moved");
     assert_eq!(sorted(numbers(&to)), (0..400).collect::<Vec<_>>());
+}
+
+/// Nothing was in other hands at that moment, so it ended with 0.
+#[test]
+fn a_move_whose_time_is_over_before_the_queue_is_empty_does_not_end_with_0() {
+    let queues = Queues::new();
+    let from = queues.filled("a", 40);
+    let to = queues.queue("b", QueueOptions::default());
+    let throttled = InjectedFault::error(400, "RequestThrottled", false);
+    from.set_consumer_faults(Faults::none().calls(1.0, throttled));
+    let run = queues.run("move --from a --to b --deadline 2s --json");
+    run.expect(1, "a may have messages that were not received: the deadline was reached");
+    assert_eq!(run.report()["interrupted"], false);
+    assert_eq!((from.len(), to.len()), (40, 0));
 }
 
 #[test]
