@@ -8,7 +8,7 @@
 use super::evidence::Observation;
 
 /// The share of the calls that may be throttled as a whole, and of the entries of all other calls that may be rejected.
-const SHARE: f64 = 0.1;
+pub(super) const SHARE: f64 = 0.1;
 
 /// Throttled calls beyond that share that are ignored: the second one within five calls is a signal.
 const IGNORED: f64 = 1.3;

@@ -101,7 +101,8 @@ use crate::jitter::Jitter;
 ///   in a line of their own, and everything else continues. From the first hot key on a delivery reads up to 30,000 entries or
 ///   64 MiB ahead, and packs calls from many keys alternately.
 /// - **Entries rejected more than once** wait for 25 ms to 5 s.
-/// - **Smaller calls**: when something of a call is rejected, calls carry less for a while, down to 25 entries or units.
+/// - **Smaller calls**: when something of a call is rejected, calls carry less for a while, down to 25 entries or units,
+///   or what a service accepts at once if that is less.
 ///
 /// Units of capacity are what is counted. All clones of the options share one pace; several processes that send to the same
 /// table share its capacity about equally, without coordination.

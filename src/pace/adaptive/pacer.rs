@@ -1,8 +1,11 @@
 //! The pacer: from what it observes to what may leave. `states` has its congestion signals and the changes of its state.
 
+mod small_call;
 mod states;
 
 use std::time::{Duration, Instant};
+
+use small_call::SmallCall;
 
 use super::estimate::Estimate;
 use super::evidence::Observation;
@@ -24,15 +27,10 @@ const MIN_WAIT: f64 = 1e-4;
 /// While retries have a pace of their own, up to this share of the fresh entries of a call is rejected for the same reasons.
 const EXPLAINED: f64 = 0.5;
 
-/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not below this many
-/// entries or units, which nearly every service accepts. Each call without one makes them larger.
+/// A rejection makes calls smaller by this factor, as the service may accept less at once than a call carries; but not smaller than a
+/// [`SmallCall`]. Each call without one makes them larger.
 const SMALLER: f64 = 0.5;
-const SMALL_CALL: f64 = 25.0;
 const LARGER: f64 = 1.02;
-
-/// After this many larger calls that were all accepted in part, and none with as much as a small call, calls become smaller than that.
-const IN_PART: u32 = 20;
-const SMALLEST_CALL: f64 = 2.0;
 
 /// By which part each call changes what a usual one carries.
 const CALL_GAIN: f64 = 0.1;
@@ -76,8 +74,7 @@ pub(super) struct Pacer {
     /// Entries in a usual call, and in the largest that may leave.
     call: f64,
     max_call: f64,
-    /// Calls in a row that were accepted in part, and of which less than a small call was accepted.
-    in_part: u32,
+    small_call: SmallCall,
     harmless: HarmlessThrottles,
     retries: RetryPace,
     phase: Phase,
@@ -102,7 +99,7 @@ impl Pacer {
             allowed: TokenBucket::default(),
             call: 1.0,
             max_call: f64::INFINITY,
-            in_part: 0,
+            small_call: SmallCall::default(),
             harmless: HarmlessThrottles::default(),
             retries: RetryPace::default(),
             phase,
@@ -262,17 +259,11 @@ impl Pacer {
 
     fn observe_size(&mut self, answer: &Observation) {
         let sent = answer.all.sent;
-        if answer.accepted >= SMALL_CALL {
-            self.in_part = 0;
-        } else if sent >= SMALL_CALL && answer.accepted > 0.0 {
-            self.in_part = self.in_part.saturating_add(1);
-        }
-        let is_shallow = self.in_part >= IN_PART && answer.accepted > 0.0;
-        let least = if is_shallow { SMALLEST_CALL } else { SMALL_CALL };
+        self.small_call.observe(sent, answer.accepted);
         if answer.judged.rejected <= 0.0 {
             self.max_call *= LARGER;
-        } else if sent > least {
-            self.max_call = (SMALLER * self.max_call.min(sent)).max(least);
+        } else if sent > self.small_call.size() {
+            self.max_call = (SMALLER * self.max_call.min(sent)).max(self.small_call.size());
         }
     }
 
@@ -386,36 +377,6 @@ mod tests {
         (0..10).for_each(|_| pacer.observe_size(&answer(250.0, 0.0)));
         assert!((pacer.max_call(100_000.0) - 250.0 * LARGER.powi(10)).abs() < 1e-9);
         (0..10).for_each(|_| pacer.observe_size(&answer(250.0, 250.0)));
-        assert!((pacer.max_call(100_000.0) - SMALL_CALL).abs() < 1e-9);
-    }
-
-    #[test]
-    fn calls_become_smaller_than_small_where_each_of_many_is_accepted_in_part() {
-        let answer = |sent: f64, accepted: f64| {
-            let mut answer = super::super::tests::answer(1.0, sent - accepted);
-            answer.accepted = accepted;
-            answer.all = Trials::new(sent, sent - accepted);
-            answer.judged = answer.all;
-            answer
-        };
-        // Among these is one of which a small call was accepted, or none of which anything was.
-        for (between, is_smaller) in [
-            (answer(25.0, 25.0), false),
-            (answer(25.0, 0.0), true),
-            (answer(25.0, 20.0), true),
-        ] {
-            let mut pacer = Pacer::new(Settings::default());
-            pacer.estimate.guess(100_000.0);
-            for number in 0..=IN_PART {
-                pacer.observe_size(&if number == IN_PART / 2 {
-                    between
-                } else {
-                    answer(25.0, 20.0)
-                });
-            }
-            assert_eq!(pacer.max_call(100_000.0) < SMALL_CALL, is_smaller, "{between:?}");
-            (0..10).for_each(|_| pacer.observe_size(&answer(4.0, 3.0)));
-            assert!(pacer.max_call(100_000.0) >= SMALLEST_CALL);
-        }
+        assert!((pacer.max_call(100_000.0) - pacer.small_call.size()).abs() < 1e-9);
     }
 }
