@@ -4,13 +4,16 @@
     writers.py items NUMBER                      prints them as JSON lines
     writers.py fill TABLE NUMBER                 as fast as it goes
     writers.py write TABLE NUMBER THREADS        each with a batch_writer of boto3
-    writers.py figures TABLE NUMBER [FROM TO]    fails unless each item is there, once; FROM and TO are seconds since 1970
+    writers.py figures TABLE NUMBER              fails unless each item is there, once
+    writers.py timed TABLE NUMBER COMMAND…       the same after a command that writes them, with its seconds
 """
 
 import json
 import os
+import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 import boto3
@@ -56,24 +59,42 @@ def fill(name, number):
     write(name, number, 4)
 
 
-def figures(name, number, *times):
-    endpoint = os.environ["AWS_ENDPOINT_URL"]
-    figures = json.load(urllib.request.urlopen(endpoint + "/_throttled/figures"))["dynamodb"][name]
-    journal = json.load(urllib.request.urlopen(f"{endpoint}/_throttled/journal?destination={name}"))
-    accepted = [entry["at"] for entry in journal["entries"] if entry["outcome"] == "accepted"]
-    assert journal["dropped"] == 0
+def request(path, method="GET"):
+    return urllib.request.urlopen(urllib.request.Request(os.environ["AWS_ENDPOINT_URL"] + "/_throttled/" + path, method=method))
+
+
+def figures_of(name):
+    everything = json.load(request("figures"))
+    assert everything["journal_dropped"] == 0, "the journal of limits.toml is too short for these writers"
+    return everything.get("dynamodb", {}).get(name, {"accepted": 0})
+
+
+def figures(name, number):
     pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=name, Select="COUNT")
     there = sum(page["Count"] for page in pages)
-    applied = figures["applied"]["put"]
+    of_it = figures_of(name)
+    applied = of_it["applied"]["put"]
     assert there == applied["keys"] == int(number) and applied["twice"] == 0, (there, applied)
-    # What was accepted between the first and the last quarter: neither the start nor the end counts.
-    middle = accepted[len(accepted) // 4 : 3 * len(accepted) // 4]
-    seconds = (middle[-1] - middle[0]) / 1000
-    line = f"{name}: {there} items, {figures['throttled']} sent again, {len(middle) / seconds:.0f} a second in the middle half"
-    if times:
-        whole = float(times[1]) - float(times[0])
-        line += f", {whole:.1f} s with the start of the program: {there / whole:.0f} a second"
-    print(line)
+    print(f"{name}: {there} items, {of_it['throttled']} sent again")
+
+
+def timed(name, number, *command):
+    # Buckets and the journal are as at the start.
+    request("reset", "POST")
+    items, started, samples = int(number), time.monotonic(), []
+    with subprocess.Popen(command, stdout=sys.stderr) as writer:
+        while writer.poll() is None:
+            # They are counted anew for each answer.
+            if not samples or time.monotonic() - samples[-1][0] > items / 20000:
+                samples.append((time.monotonic(), figures_of(name)["accepted"]))
+            time.sleep(0.1)
+    seconds = time.monotonic() - started
+    assert writer.returncode == 0, writer.returncode
+    # Neither the start nor the end counts.
+    middle = [sample for sample in samples if items / 4 <= sample[1] <= 3 * items / 4]
+    (first, before), (last, after) = middle[0], middle[-1]
+    figures(name, number)
+    print(f"    {seconds:.1f} s, {items / seconds:.0f} a second, {(after - before) / (last - first):.0f} in the middle half")
 
 
 if __name__ == "__main__":
