@@ -7,6 +7,7 @@ use aws_sdk_sqs::operation::list_queue_tags::ListQueueTagsError;
 
 use crate::belongings::{Belonging, Belongings, failed};
 use crate::name::{PREFIX, RunId, TAG};
+use crate::tell::tell;
 
 /// Queues on a page at most, from the reference of `ListQueues`, which has further pages only if a number is given.
 const PAGE: i32 = 1_000;
@@ -35,7 +36,7 @@ impl Leftovers {
         found.tables(at).await?;
         match found.queues(at).await {
             // An emulator of tables has no queues.
-            Err(error) if !at.is_aws => eprintln!("Only tables are looked for: {error:#}"),
+            Err(error) if !at.is_aws => tell!("Only tables are looked for: {error:#}"),
             looked => looked?,
         }
         Ok(found)

@@ -16,6 +16,7 @@ mod price;
 mod run;
 mod signals;
 mod tally;
+mod tell;
 mod tunnel;
 
 use std::io::{self, IsTerminal, Write};
@@ -30,6 +31,7 @@ use self::leftovers::Leftovers;
 use self::place::Place;
 use self::run::Run;
 use self::signals::Signals;
+use self::tell::tell;
 
 /// Something has a problem, or is left.
 const FAILED: u8 = 1;
@@ -60,7 +62,7 @@ async fn main() -> ExitCode {
 }
 
 fn not_started(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
+    tell!("error: {error:#}");
     ExitCode::from(NOT_STARTED)
 }
 
@@ -87,8 +89,8 @@ async fn begin(arguments: &Arguments, place: &Place) -> Result<()> {
         arguments.cap
     );
     match &place.endpoint {
-        Some(endpoint) => eprintln!("It is not AWS: {endpoint}"),
-        None => eprintln!(
+        Some(endpoint) => tell!("It is not AWS: {endpoint}"),
+        None => tell!(
             "Account {}, {}",
             place.account().await.context("the account of the credentials")?,
             place.region
@@ -118,13 +120,13 @@ fn ask(question: &str) -> Result<bool> {
 async fn clean_up(arguments: &Arguments, place: &Place) -> Result<ExitCode> {
     let found = Leftovers::find(&place.belongings).await?;
     for belonging in &found.untagged {
-        eprintln!("{} has no tag {}, and stays", belonging.name(), name::TAG);
+        tell!("{} has no tag {}, and stays", belonging.name(), name::TAG);
     }
     if found.by_name_alone {
-        eprintln!("The emulator does not show tags of all of them: where it does not, names alone decide.");
+        tell!("The emulator does not show tags of all of them: where it does not, names alone decide.");
     }
     if found.ours.is_empty() {
-        eprintln!("nothing is left of earlier runs");
+        tell!("nothing is left of earlier runs");
         return Ok(ExitCode::SUCCESS);
     }
     for belonging in &found.ours {
@@ -133,18 +135,18 @@ async fn clean_up(arguments: &Arguments, place: &Place) -> Result<ExitCode> {
         } else {
             "queue"
         };
-        eprintln!("{kind} {}", belonging.name());
+        tell!("{kind} {}", belonging.name());
     }
-    eprintln!("A run that is in progress has such names, too.");
+    tell!("A run that is in progress has such names, too.");
     ensure!(
         arguments.yes || ask("Delete?")?,
         "nothing was deleted, because the answer was not yes"
     );
     let left = place.belongings.delete(&found.ours).await;
     for (belonging, error) in &left {
-        eprintln!("{} is left: {error:#}", belonging.name());
+        tell!("{} is left: {error:#}", belonging.name());
     }
-    eprintln!("deleted: {}", found.ours.len() - left.len());
+    tell!("deleted: {}", found.ours.len() - left.len());
     Ok(if left.is_empty() {
         ExitCode::SUCCESS
     } else {

@@ -1,5 +1,6 @@
 //! The run: each part at the place, then at the simulator; then everything is deleted, whatever happened.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::parts::{Outcome, Part};
 use crate::place::Place;
 use crate::price::{Work, most};
 use crate::signals::Signals;
+use crate::tell::tell;
 use crate::{FAILED, INTERRUPTED};
 
 /// Of the simulator's calls, unless the place shows another one.
@@ -53,7 +55,7 @@ impl Run {
             Ok(true) if !is_left => ExitCode::SUCCESS,
             Ok(_) => ExitCode::from(FAILED),
             Err(error) => {
-                eprintln!("error: {error:#}");
+                tell!("error: {error:#}");
                 ExitCode::from(FAILED)
             }
         }
@@ -67,16 +69,17 @@ impl Run {
             Err(_) => false,
         });
         let page = self.page(measured, is_aws)?;
-        println!("{}", page.text());
         let path = self
             .arguments
             .page
             .clone()
             .unwrap_or_else(|| default_page(page.endpoint.is_none()));
         page.save(&path)?;
-        eprintln!("written: {}", path.display());
+        // The page is there, also if nothing reads this.
+        let _ = writeln!(io::stdout(), "{}", page.text());
+        tell!("written: {}", path.display());
         if page.endpoint.is_none() {
-            eprintln!("git grep 'AWS yet' finds the documents that say that no figure is from AWS yet");
+            tell!("git grep 'AWS yet' finds the documents that say that no figure is from AWS yet");
         }
         Ok(is_well)
     }
@@ -126,7 +129,7 @@ async fn deleted_after<T: Send + 'static>(
     let ended = tokio::select! {
         ended = &mut working => Some(ended.context("the run").flatten()),
         signal = signals.next() => {
-            eprintln!("{signal}: deleting what was made");
+            tell!("{signal}: deleting what was made");
             working.abort();
             let _ = working.await;
             None
@@ -137,18 +140,18 @@ async fn deleted_after<T: Send + 'static>(
     let left = loop {
         tokio::select! {
             left = &mut deletion => break left,
-            signal = signals.next() => eprintln!("{signal}: what was made is being deleted; SIGKILL would leave it"),
+            signal = signals.next() => tell!("{signal}: what was made is being deleted; SIGKILL would leave it"),
         }
     };
     for (belonging, error) in &left {
-        eprintln!("{} is left: {error:#}", belonging.name());
+        tell!("{} is left: {error:#}", belonging.name());
     }
     if !left.is_empty() {
         let place = match &place.endpoint {
             Some(endpoint) => format!("--endpoint-url {endpoint}"),
             None => format!("--region {}", place.region),
         };
-        eprintln!("delete it by: .ci/aws --clean-up {place}");
+        tell!("delete it by: .ci/aws --clean-up {place}");
     }
     (ended, !left.is_empty())
 }
@@ -223,7 +226,7 @@ async fn simulator(median: Duration) -> Result<Server> {
 }
 
 async fn run_part(part: Part, place: &Place, scale: f64) -> Ended {
-    eprintln!("{}: {} …", place.name, part.name());
+    tell!("{}: {} …", place.name, part.name());
     let ended = Box::pin(part.run(place, scale)).await;
     match &ended {
         Ok(Outcome::Figures(figures)) => {
@@ -231,15 +234,15 @@ async fn run_part(part: Part, place: &Place, scale: f64) -> Ended {
                 .problem()
                 .map(|problem| format!("; {problem}"))
                 .unwrap_or_default();
-            eprintln!(
+            tell!(
                 "{}: {}: {:.1} s{problem}",
                 place.name,
                 part.name(),
                 figures.elapsed.as_secs_f64()
             );
         }
-        Ok(Outcome::Answers(answers)) => eprintln!("{}: {}: {} calls", place.name, part.name(), answers.len()),
-        Err(error) => eprintln!("{}: {}: {error:#}", place.name, part.name()),
+        Ok(Outcome::Answers(answers)) => tell!("{}: {}: {} calls", place.name, part.name(), answers.len()),
+        Err(error) => tell!("{}: {}: {error:#}", place.name, part.name()),
     }
     ended.map_err(|error| format!("{error:#}"))
 }

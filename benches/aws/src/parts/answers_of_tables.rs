@@ -241,7 +241,8 @@ impl Calls<'_> {
             .await,
             self.batch_to(
                 "batch to no table",
-                "aws-batch-delivery-run-no-table",
+                // No other table of the account has this name.
+                &format!("{}-none", self.table),
                 vec![put(item("a", 100))],
             )
             .await,

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use crate::figures::{Answer, Figures};
 use crate::place::Place;
 use crate::price::Work;
+use crate::tell::tell;
 
 /// A part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -147,7 +148,7 @@ impl Part {
         };
         for (left, error) in place.belongings.delete_all().await {
             // It is tried again at the end.
-            eprintln!("{} is not deleted yet: {error:#}", left.name());
+            tell!("{} is not deleted yet: {error:#}", left.name());
         }
         outcome
     }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::tables::options;
 use crate::figures::{Figures, Stored};
 use crate::place::Place;
+use crate::tell::tell;
 
 /// Groups of the FIFO queue, in turn.
 const GROUPS: u64 = 100;
@@ -26,7 +27,7 @@ pub(crate) async fn run(place: &Place, is_fifo: bool, entries: u64) -> Result<Fi
     let report = match delivery.deliver(messages).await {
         Ok(report) => report,
         Err(error) => {
-            eprintln!("{error}");
+            tell!("{error}");
             anyhow::ensure!(error.report.delivered > 0, "nothing was delivered: {error}");
             error.report.clone()
         }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::belongings::{Billing, Key};
 use crate::figures::{Figures, Stored};
 use crate::place::Place;
+use crate::tell::tell;
 use crate::tunnel::Tunnel;
 
 /// Of the provisioned table, a second.
@@ -130,7 +131,7 @@ pub(crate) async fn deliver(
     {
         Ok(report) => Ok(report),
         Err(error) => {
-            eprintln!("{error}");
+            tell!("{error}");
             let report = error.report.clone();
             anyhow::ensure!(report.delivered > 0, "nothing was delivered: {error}");
             Ok(report)
