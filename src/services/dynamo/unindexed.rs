@@ -9,6 +9,8 @@ impl DynamoTable {
     /// [invalid](crate::InvalidEntry::Unindexed). Default: it is written, and DynamoDB silently leaves it out of the index; a
     /// warning is [logged](crate::events::UNINDEXED), and the [figures](Self::vector_figures) count it.
     ///
+    /// A table that is not asked for its indexes refuses none: one whose [key](Self::key) is given, or that may not be described.
+    ///
     /// With the feature `vector-indexes`.
     #[must_use]
     pub fn refuse_unindexed(mut self) -> Self {

@@ -399,7 +399,7 @@ pub(crate) fn unindexed(figures: &VectorFigures) -> Option<String> {
     (figures.unindexed > 0).then(|| {
         format!(
             "{items} with a vector, but without the partition key of a vector index: the table takes them, and the index leaves them \
-             out; --refuse-unindexed refuses them"
+             out; load --refuse-unindexed does not send them"
         )
     })
 }

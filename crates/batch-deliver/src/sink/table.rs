@@ -44,6 +44,9 @@ pub(crate) async fn table(
     access: &Access,
 ) -> Result<(Destination<DynamoTable>, Option<Key>), Failure> {
     let is_given = key.is_some();
+    if access.refuses_unindexed && is_given {
+        return Err(without_indexes("leave out --key"));
+    }
     let ReachedTable {
         client,
         key,
@@ -58,7 +61,10 @@ pub(crate) async fn table(
     } else {
         target
     };
-    if access.is_dry_run && !is_given {
+    if access.refuses_unindexed && key.is_none() {
+        return Err(without_indexes("allow dynamodb:DescribeTable"));
+    }
+    if (access.is_dry_run || access.refuses_unindexed) && !is_given {
         let what = format!("the table {name}");
         access
             .connection
@@ -77,6 +83,10 @@ pub(crate) async fn table(
         simulated,
     };
     Ok((destination, key))
+}
+
+fn without_indexes(advice: &str) -> Failure {
+    Failure::WrongUse(format!("--refuse-unindexed needs the indexes of the table: {advice}"))
 }
 
 /// The same table, for writes with conditions and updates.

@@ -102,7 +102,7 @@ fn a_table_of_a_copy_that_does_not_exist_is_told_with_the_option_that_names_it()
 }
 
 /// A load into a table that is not there for writes, and whose lookup is answered so.
-fn looked_up(status: u16, body: &'static str) -> Run {
+fn looked_up(options: &str, status: u16, body: &'static str) -> Run {
     let address = serve(move |request| {
         let is_lookup = request
             .header("x-amz-target")
@@ -115,13 +115,13 @@ fn looked_up(status: u16, body: &'static str) -> Run {
             body.into(),
         ))
     });
-    load(&format!("--endpoint-url http://{address}"), &[], "")
+    load(&format!("--endpoint-url http://{address} {options}"), &[], "")
 }
 
 #[test]
 fn a_lookup_that_is_answered_by_html_names_the_http_status() {
     for status in [200, 302, 403] {
-        let run = looked_up(status, "<html><body>secret</body></html>");
+        let run = looked_up("", status, "<html><body>secret</body></html>");
         run.expect(
             1,
             &format!("the table items cannot be looked up: HTTP {status} without an error code"),
@@ -133,7 +133,7 @@ fn a_lookup_that_is_answered_by_html_names_the_http_status() {
 #[test]
 fn a_lookup_with_expired_credentials_tells_to_renew_them() {
     let expired = r#"{"__type": "ExpiredTokenException", "message": "The security token is expired."}"#;
-    looked_up(400, expired).expect(
+    looked_up("", 400, expired).expect(
         1,
         "ExpiredTokenException: the AWS credentials have expired: The security token is expired. Renew them",
     );
@@ -161,7 +161,11 @@ fn an_empty_region_is_none() {
 #[test]
 fn a_denied_describe_table_tells_to_give_the_key() {
     let denied = r#"{"__type": "AccessDeniedException", "message": "no"}"#;
-    let run = looked_up(400, denied);
+    let run = looked_up("", 400, denied);
     run.expect(1, "allow dynamodb:DescribeTable, or give the key\"");
     assert!(!run.stderr.contains("key_with_sort"), "{}", run.stderr);
+    looked_up("--refuse-unindexed", 400, denied).expect(
+        2,
+        "--refuse-unindexed needs the indexes of the table: allow dynamodb:DescribeTable",
+    );
 }

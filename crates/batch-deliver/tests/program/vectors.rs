@@ -29,7 +29,7 @@ fn inputs(folder: &Folder) {
 }
 
 const LEFT_OUT: &str = "5 items with a vector, but without the partition key of a vector index: the table takes them, and the index \
-                        leaves them out; --refuse-unindexed refuses them";
+                        leaves them out; load --refuse-unindexed does not send them";
 
 #[test]
 fn a_dry_run_finds_vectors_that_the_index_cannot_take_and_items_that_it_would_leave_out() {
@@ -73,4 +73,21 @@ fn a_load_says_how_many_items_the_index_leaves_out_or_does_not_send_them() {
 
     let refusing = folder.run(&format!("{load} --refuse-unindexed"));
     refusing.expect(1, "44 delivered").expect(1, "6 undelivered");
+}
+
+/// Each of them was written, and the index left five out.
+#[test]
+fn items_are_refused_by_an_index_only_if_the_table_is_asked_for_its_indexes() {
+    let (folder, served) = (Folder::new(), served());
+    inputs(&folder);
+    let load = format!(
+        "load --table items {} --refuse-unindexed items.jsonl",
+        served.arguments()
+    );
+    for how in ["", " --dry-run"] {
+        folder
+            .run(&format!("{load} --key id:N{how}"))
+            .expect(2, "--refuse-unindexed needs the indexes of the table: leave out --key");
+    }
+    assert!(served.table.is_empty());
 }
