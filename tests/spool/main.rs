@@ -7,6 +7,8 @@
 
 mod again;
 mod basics;
+#[path = "../support/cases.rs"]
+mod cases;
 mod child;
 mod damage;
 #[cfg(unix)]
@@ -14,6 +16,7 @@ mod disk;
 mod full;
 mod gone;
 mod kills;
+mod liveness;
 #[path = "../support/log.rs"]
 #[expect(dead_code, reason = "other tests have spans and levels")]
 mod log;
@@ -24,6 +27,9 @@ mod outage;
 mod panics;
 #[path = "../support/paused.rs"]
 mod paused;
+#[path = "../support/phases.rs"]
+#[expect(dead_code, reason = "other tests have groups and reads")]
+mod phases;
 #[cfg(target_os = "linux")]
 mod power;
 #[path = "../support/scripted.rs"]

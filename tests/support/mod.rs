@@ -6,4 +6,5 @@ pub(crate) mod log;
 pub(crate) mod odd;
 pub(crate) mod options;
 pub(crate) mod paused;
+pub(crate) mod phases;
 pub(crate) mod scripted;
