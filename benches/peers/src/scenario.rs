@@ -86,6 +86,7 @@ macro_rules! scenarios {
 
 scenarios! {
     "throttled", "DynamoDB, 1,000 writes/s, 20,000 items": Dynamo, 20_000, Load::Plain, Trouble::Capacity(1_000.0);
+    "first", "DynamoDB, one call, 25 items": Dynamo, 25, Load::Plain, Trouble::None;
     "dynamo", "DynamoDB, no limit, 100,000 items": Dynamo, 100_000, Load::Plain, Trouble::None;
     "small", "DynamoDB, no limit, 25,000 items": Dynamo, 25_000, Load::Plain, Trouble::None;
     "sqs", "SQS, no limit, 100,000 messages": Sqs, 100_000, Load::Plain, Trouble::None;

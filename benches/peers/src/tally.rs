@@ -19,4 +19,6 @@ pub struct Tally {
     pub duplicates: usize,
     /// Entries that came after a later one of their key or group.
     pub overtaken: usize,
+    /// Connections that were opened; 0 if they were not counted.
+    pub connections: u64,
 }

@@ -1,6 +1,7 @@
 //! The work of a contestant.
 
 use std::io::{BufRead, Write};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -18,6 +19,9 @@ pub struct Work {
     /// Calls at once
     #[arg(long)]
     pub workers: usize,
+    /// A file with a certificate to trust: the URL is one with TLS
+    #[arg(long)]
+    pub certificate: Option<PathBuf>,
     #[command(flatten)]
     pub offered: Offered,
 }

@@ -6,12 +6,15 @@ mod machine;
 mod measure;
 mod process;
 mod results;
+mod transport;
+mod turns;
 
 use std::path::PathBuf;
 
 use clap::Parser;
 use contestant::Contestant;
 use peers::{Failure, SCENARIOS, Scenario};
+use transport::Transport;
 
 /// The heading of the results of another bench. From there on the file is not changed.
 const OTHERS: &str = "\n# Compared with SDK + backon alone";
@@ -22,9 +25,15 @@ struct Arguments {
     /// Only this scenario; may be given several times
     #[arg(long)]
     scenario: Vec<String>,
-    /// Only contestants whose name contains this
+    /// Only contestants whose name contains this; may be given several times
     #[arg(long)]
-    contestant: Option<String>,
+    contestant: Vec<String>,
+    /// Only measures each contestant with and without TLS, alternately
+    #[arg(long)]
+    tls: bool,
+    /// How often, with `--tls`
+    #[arg(long, default_value_t = 6)]
+    turns: usize,
     /// Only counts the instructions for an entry, by valgrind: no noise
     #[arg(long)]
     instructions: bool,
@@ -46,7 +55,11 @@ async fn main() -> Result<(), Failure> {
         let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
         return Err(format!("no scenario {unknown}; there are {}", names.join(", ")).into());
     }
-    let mut results = if arguments.instructions {
+    if arguments.tls {
+        Transport::make_identity().await?;
+    }
+    let only_prints = arguments.instructions || arguments.tls;
+    let mut results = if only_prints {
         String::new()
     } else {
         results::heading(&arguments.date)
@@ -56,31 +69,44 @@ async fn main() -> Result<(), Failure> {
         if !arguments.scenario.is_empty() && !arguments.scenario.iter().any(|name| name == scenario.name) {
             continue;
         }
-        if !arguments.instructions {
+        let names = &arguments.contestant;
+        let takes_part = |contestant: &&Contestant| {
+            names.is_empty() || names.iter().any(|part| contestant.name.contains(part.as_str()))
+        };
+        let contestants: Vec<_> = Contestant::of(scenario).filter(takes_part).collect();
+        if arguments.tls && !arguments.instructions {
+            let table = turns::table(scenario, &contestants, arguments.turns, arguments.seed).await?;
+            print!("{table}");
+            continue;
+        }
+        if !only_prints {
             show(&mut results, &results::table_heading(scenario));
         }
-        for contestant in Contestant::of(scenario) {
-            if arguments
-                .contestant
-                .as_ref()
-                .is_some_and(|part| !contestant.name.contains(part))
-            {
-                continue;
-            }
+        for contestant in contestants {
             if arguments.instructions {
-                let count = instructions::per_entry(scenario, contestant, arguments.seed).await?;
-                println!(
-                    "{}, {}: {count:.0} instructions an entry",
-                    scenario.name, contestant.name
-                );
+                let transports = if arguments.tls {
+                    &Transport::COUNTED[..]
+                } else {
+                    &[Transport::Direct]
+                };
+                for transport in transports {
+                    let counted = instructions::describe(scenario, contestant, *transport, arguments.seed).await?;
+                    println!("{counted}");
+                }
                 continue;
             }
-            let measured = measure::run(scenario, contestant.command(scenario), arguments.seed).await;
+            let measured = measure::run(
+                scenario,
+                contestant.command(scenario),
+                Transport::Direct,
+                arguments.seed,
+            )
+            .await;
             let measured = measured.map_err(|error| format!("{}, {}: {error}", scenario.name, contestant.name))?;
             show(&mut results, &results::line(scenario, contestant, &measured));
         }
     }
-    if let Some(path) = arguments.write.filter(|_| !arguments.instructions) {
+    if let Some(path) = arguments.write.filter(|_| !only_prints) {
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         let rest = before.find(OTHERS).map_or("", |at| &before[at..]);
         std::fs::write(&path, results + rest)?;

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use crate::contestant::beside_this;
 use crate::process::Process;
+use crate::transport::Transport;
 
 /// How long the service may take to count its entries at the end.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -42,9 +43,15 @@ impl Measured {
 }
 
 /// A service with an empty table or queue, and a contestant that waits for its start signal: fresh processes.
-pub async fn started(scenario: &Scenario, mut contestant: Command, seed: u64) -> Result<(Process, Process), Failure> {
+pub async fn started(
+    scenario: &Scenario,
+    mut contestant: Command,
+    transport: Transport,
+    seed: u64,
+) -> Result<(Process, Process), Failure> {
     let mut serve = Command::new(beside_this("serve"));
     serve.args(["--scenario", scenario.name, "--seed", &seed.to_string()]);
+    transport.arguments(&mut serve, &mut contestant);
     let mut service = Process::start(serve)?;
     let endpoint = service.hear().await?;
 
@@ -56,8 +63,13 @@ pub async fn started(scenario: &Scenario, mut contestant: Command, seed: u64) ->
     Ok((service, contestant))
 }
 
-pub async fn run(scenario: &Scenario, contestant: Command, seed: u64) -> Result<Measured, Failure> {
-    let (mut service, mut contestant) = started(scenario, contestant, seed).await?;
+pub async fn run(
+    scenario: &Scenario,
+    contestant: Command,
+    transport: Transport,
+    seed: u64,
+) -> Result<Measured, Failure> {
+    let (mut service, mut contestant) = started(scenario, contestant, transport, seed).await?;
     let before = contestant.used()?;
     let start = Instant::now();
     contestant.say().await?;

@@ -9,7 +9,7 @@ use peers::{Failure, Service, Told, Work};
 use super::{dynamo, lanes, sqs};
 
 pub async fn write(work: Work) -> Result<Told, Failure> {
-    let client = dynamo::client(&work, RetryConfig::adaptive());
+    let client = dynamo::client(&work, RetryConfig::adaptive())?;
     let writes = dynamo::writes(&work)?;
     work.start()?;
     let chunks: Vec<Vec<WriteRequest>> = writes.chunks(Service::Dynamo.chunk()).map(<[_]>::to_vec).collect();
@@ -40,7 +40,7 @@ async fn write_chunk(client: aws_sdk_dynamodb::Client, table: String, chunk: Vec
 }
 
 pub async fn send(work: Work) -> Result<Told, Failure> {
-    let client = sqs::client(&work, RetryConfig::adaptive());
+    let client = sqs::client(&work, RetryConfig::adaptive())?;
     let messages = sqs::messages(&work)?;
     work.start()?;
     let mut undelivered = stream::iter(lanes::sequences(&work, messages))

@@ -30,7 +30,7 @@ enum Trouble {
 }
 
 pub async fn write(work: Work) -> Result<Told, Failure> {
-    let client = dynamo::client(&work, RetryConfig::disabled());
+    let client = dynamo::client(&work, RetryConfig::disabled())?;
     let writes = dynamo::writes(&work)?;
     work.start()?;
     let chunks: Vec<Vec<WriteRequest>> = writes.chunks(Service::Dynamo.chunk()).map(<[_]>::to_vec).collect();
@@ -62,7 +62,7 @@ async fn write_chunk(client: aws_sdk_dynamodb::Client, table: String, chunk: Vec
 }
 
 pub async fn send(work: Work) -> Result<Told, Failure> {
-    let client = sqs::client(&work, RetryConfig::disabled());
+    let client = sqs::client(&work, RetryConfig::disabled())?;
     let messages = sqs::messages(&work)?;
     work.start()?;
     let undelivered = stream::iter(lanes::sequences(&work, messages))

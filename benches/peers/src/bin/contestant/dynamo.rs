@@ -7,19 +7,20 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use aws_smithy_http_client::Builder;
 use peers::{Failure, Offered, Work};
 
-pub fn client(work: &Work, retries: RetryConfig) -> Client {
+use super::http;
+
+pub fn client(work: &Work, retries: RetryConfig) -> Result<Client, Failure> {
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))
         .credentials_provider(Credentials::new("peers", "peers", None, None, "peers"))
         .endpoint_url(&work.endpoint)
-        .http_client(Builder::new().build_http())
+        .http_client(http::client(work)?)
         .retry_config(retries)
         .build();
-    Client::from_conf(config)
+    Ok(Client::from_conf(config))
 }
 
 pub fn writes(work: &Work) -> Result<Vec<WriteRequest>, Failure> {

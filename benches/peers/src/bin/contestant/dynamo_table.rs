@@ -29,7 +29,7 @@ impl DynamoTable for Order {
 
 pub async fn write(work: &Work) -> Result<Told, Failure> {
     // Its own client would be of the adaptive mode, with three attempts.
-    init_with_client(dynamo::client(work, RetryConfig::adaptive())).await;
+    init_with_client(dynamo::client(work, RetryConfig::adaptive())?).await;
     let order = |number| Order {
         id: work.offered.id(number),
         n: number,

@@ -19,7 +19,7 @@ table_definitions! {
 }
 
 pub async fn write(work: &Work) -> Result<Told, Failure> {
-    let client = dynamo::client(work, RetryConfig::standard());
+    let client = dynamo::client(work, RetryConfig::standard())?;
     let writes = dynamo::writes(work)?;
     work.start()?;
     Ok(match dynamodb_batch_write::<Orders>(client, writes).await {

@@ -11,7 +11,7 @@ use peers::{Failure, Told, Work};
 use super::dynamo;
 
 pub async fn write(work: &Work) -> Result<Told, Failure> {
-    let client = Arc::new(AwsDynamoClient::new(dynamo::client(work, RetryConfig::standard())));
+    let client = Arc::new(AwsDynamoClient::new(dynamo::client(work, RetryConfig::standard())?));
     let parts = work.parts(dynamo::writes(work)?);
     work.start()?;
     let workers = parts.into_iter().map(|part| {

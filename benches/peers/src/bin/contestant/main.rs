@@ -6,6 +6,7 @@ mod dynamo;
 mod dynamo_table;
 mod facade;
 mod graphddb;
+mod http;
 mod lanes;
 mod omniqueue;
 mod own;

@@ -12,7 +12,7 @@ use super::sqs;
 
 pub async fn send(work: &Work) -> Result<Told, Failure> {
     let producer = SqsBackend::builder(work.target.as_str())
-        .sqs_config(sqs::config(work, RetryConfig::standard()))
+        .sqs_config(sqs::config(work, RetryConfig::standard())?)
         .build_producer()
         .await?;
     let producer = Arc::new(producer);

@@ -11,7 +11,7 @@ use peers::{Failure, Told, Work};
 use super::{dynamo, sqs};
 
 pub async fn write(work: &Work) -> Result<Told, Failure> {
-    let client = dynamo::client(work, RetryConfig::standard());
+    let client = dynamo::client(work, RetryConfig::standard())?;
     let writes = dynamo::writes(work)?;
     let options = DeliveryOptions::default().concurrency(work.workers);
     work.start()?;
@@ -21,7 +21,7 @@ pub async fn write(work: &Work) -> Result<Told, Failure> {
 
 /// Each worker has its own delivery with one call at a time. Their options are clones.
 pub async fn write_by_workers(work: &Work) -> Result<Told, Failure> {
-    let client = dynamo::client(work, RetryConfig::standard());
+    let client = dynamo::client(work, RetryConfig::standard())?;
     let parts = work.parts(dynamo::writes(work)?);
     let options = DeliveryOptions::default().concurrency(1);
     work.start()?;
@@ -37,7 +37,7 @@ pub async fn write_by_workers(work: &Work) -> Result<Told, Failure> {
 }
 
 pub async fn send(work: &Work, strict: bool) -> Result<Told, Failure> {
-    let client = sqs::client(work, RetryConfig::standard());
+    let client = sqs::client(work, RetryConfig::standard())?;
     let messages = sqs::messages(work)?;
     let options = DeliveryOptions::default().concurrency(work.workers);
     work.start()?;

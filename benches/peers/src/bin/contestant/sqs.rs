@@ -7,22 +7,24 @@ use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::{BehaviorVersion, Config, Credentials, Region};
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::{BatchResultErrorEntry, SendMessageBatchRequestEntry};
-use aws_smithy_http_client::Builder;
 use peers::{Failure, Offered, Work, number_of_body};
 
-pub fn config(work: &Work, retries: RetryConfig) -> Config {
-    Config::builder()
+use super::http;
+
+pub fn config(work: &Work, retries: RetryConfig) -> Result<Config, Failure> {
+    let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))
         .credentials_provider(Credentials::new("peers", "peers", None, None, "peers"))
         .endpoint_url(&work.endpoint)
-        .http_client(Builder::new().build_http())
+        .http_client(http::client(work)?)
         .retry_config(retries)
-        .build()
+        .build();
+    Ok(config)
 }
 
-pub fn client(work: &Work, retries: RetryConfig) -> Client {
-    Client::from_conf(config(work, retries))
+pub fn client(work: &Work, retries: RetryConfig) -> Result<Client, Failure> {
+    Ok(Client::from_conf(config(work, retries)?))
 }
 
 /// Messages whose ids differ.

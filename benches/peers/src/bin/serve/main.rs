@@ -1,12 +1,16 @@
-//! The service: the simulator over loopback HTTP, in a process of its own.
+//! The service: the simulator over loopback HTTP, with TLS if it has a front with a certificate, in a process of its own.
 //!
 //! It prints its endpoint. On the first line that it reads it makes the table or the queue anew and empty, on the second it
 //! prints its tally.
 
+mod front;
+
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use aws_batch_simulator::{KeyType, Latency, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions};
 use clap::Parser;
+use front::Front;
 use peers::{FIFO_QUEUE, Failure, Offered, QUEUE, Scenario, Service, TABLE, Tally, Trouble, number_of_body};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin, stdin};
 
@@ -16,6 +20,12 @@ struct Arguments {
     scenario: String,
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Connections lead through a front that counts them
+    #[arg(long)]
+    front: bool,
+    /// The certificate and the key of the front, which then has TLS
+    #[arg(long, requires = "front")]
+    identity: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -25,11 +35,19 @@ async fn main() -> Result<(), Failure> {
     let simulator = Simulator::new(arguments.seed);
     simulator.set_latency(Latency::fixed(scenario.round_trip()));
     let server = simulator.serve("127.0.0.1:0").await?;
-    println!("{}", server.endpoint());
+    let front = if arguments.front {
+        Some(Front::before(server.address(), arguments.identity.as_deref()).await?)
+    } else {
+        None
+    };
+    println!(
+        "{}",
+        front.as_ref().map_or(server.endpoint(), |front| front.endpoint.clone())
+    );
 
     let mut lines = BufReader::new(stdin()).lines();
     next(&mut lines).await?;
-    let tally = match scenario.service {
+    let mut tally = match scenario.service {
         Service::Dynamo => {
             let table = make_table(&simulator, scenario);
             println!("begun");
@@ -43,6 +61,7 @@ async fn main() -> Result<(), Failure> {
             tally_of_queue(&queue, &scenario.offered())
         }
     };
+    tally.connections = front.as_ref().map_or(0, Front::connections);
     println!("{}", serde_json::to_string(&tally)?);
     Ok(())
 }
