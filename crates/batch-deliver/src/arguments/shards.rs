@@ -134,8 +134,8 @@ pub(crate) struct WorkerArguments {
     pub(crate) format: Option<ShardFormat>,
     #[command(flatten)]
     pub(crate) items: ItemArguments,
-    /// Skip up to this many bad lines of a shard
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Skip up to this many bad lines of a shard, which are kept with its dead letters
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "dead_letters")]
     pub(crate) keep_going: u64,
     /// `HeartbeatSeconds` of the state machine, and no less; a third is the interval
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = heartbeat)]

@@ -414,3 +414,11 @@ fn a_bad_line_of_a_shard_is_kept_beside_its_dead_letters() {
         "oops\n"
     );
 }
+
+/// The shard was answered as delivered, and the lines were nowhere.
+#[test]
+fn a_worker_skips_bad_lines_only_where_it_keeps_them() {
+    Folder::new()
+        .run("worker --activity a --table items --key id:N --simulate 1 --keep-going 5")
+        .expect(2, "--dead-letters <DIR>");
+}
