@@ -195,9 +195,10 @@ fn assert_about(value: f64, expected: f64) {
 fn call(strategy: &Adaptive, at: std::time::Instant, rejected: usize) {
     Pace::admit(strategy, at, &Waiter::new(10));
     Pace::depart(strategy, at, 10);
-    let outcome = Outcome::new(at, at + Duration::from_millis(10));
-    let outcome = outcome.with_accepted(10 - rejected).with_throttled(rejected);
-    Pace::observe(strategy, &outcome.with_fresh(10, rejected));
+    let mut outcome = Outcome::new(at, at + Duration::from_millis(10));
+    (outcome.sent, outcome.accepted, outcome.throttled) = (10, 10 - rejected, rejected);
+    (outcome.fresh, outcome.fresh_throttled) = (10, rejected);
+    Pace::observe(strategy, &outcome);
 }
 
 #[test]
