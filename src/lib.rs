@@ -187,7 +187,7 @@ pub use options::DeliveryOptions;
 pub use producer::{Producer, Receipt};
 pub use progress::{Progress, Snapshot};
 pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
-pub use run::{Entries, Values};
+pub use run::Values;
 
 /// Compiles the programs in the README, and runs those that need no AWS.
 #[cfg(doctest)]
