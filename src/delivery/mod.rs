@@ -6,7 +6,7 @@ mod items;
 mod messages;
 #[cfg(feature = "dynamodb")]
 mod reads;
-#[cfg(feature = "_service")]
+#[cfg(any(feature = "dynamodb", feature = "kinesis", feature = "s3", feature = "sqs"))]
 mod services;
 #[cfg(feature = "spool")]
 mod spooled;

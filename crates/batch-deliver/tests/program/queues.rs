@@ -282,7 +282,10 @@ fn a_move_whose_time_is_over_before_the_queue_is_empty_does_not_end_with_0() {
     let throttled = InjectedFault::error(400, "RequestThrottled", false);
     from.set_consumer_faults(Faults::none().calls(1.0, throttled));
     let run = queues.run("move --from a --to b --deadline 2s --json");
-    run.expect(1, "a may have messages that were not received: the deadline was reached");
+    run.expect(
+        1,
+        "a may have messages that were not received: the deadline was reached",
+    );
     assert_eq!(run.report()["interrupted"], false);
     assert_eq!((from.len(), to.len()), (40, 0));
 }
