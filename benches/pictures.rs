@@ -272,14 +272,16 @@ fn responsive() -> Chart {
         let delay = strategy.cooldown();
         is_reached |= delay >= Duration::from_micros(291_900);
         let point = (f64::from(request), delay.as_secs_f64() * 1_000.0);
-        let outcome = Outcome::new(now, now);
+        let mut outcome = Outcome::new(now, now);
+        outcome.sent = 1;
         if is_reached && delay > Duration::from_millis(60) {
             successes.push(point);
-            strategy.observe(&outcome.with_accepted(1));
+            outcome.accepted = 1;
         } else {
             failures.push(point);
-            strategy.observe(&outcome.with_throttled(1));
+            outcome.throttled = 1;
         }
+        strategy.observe(&outcome);
     }
     let dots = |name, colour, points| Series {
         name,

@@ -94,8 +94,8 @@
 //! | `s3-offload` | no | `SqsQueue::oversize`: messages that are too large for SQS are sent through S3 |
 //! | `serde` | no | [`Report`] and [`Snapshot`] can be serialized |
 //! | `spool` | no | `Delivery::spooled`: entries that are on disk before they are delivered |
-//! | `firehose`, `sns`, `eventbridge` | no | more services: `Delivery::to_firehose`, `to_sns`, `to_eventbridge` |
-//! | `s3`, `cloudwatch`, `cloudwatch-logs` | no | `Delivery::deletes_from_s3`, `to_cloudwatch`, `to_cloudwatch_logs` |
+//! | `firehose`, `sns`, `eventbridge` | no | more services: `Delivery::new` with a `FirehoseStream`, an `SnsTopic`, an `EventBus` |
+//! | `s3`, `cloudwatch`, `cloudwatch-logs` | no | the same with `S3Deletions`, `CloudWatchMetrics`, a `LogStream` |
 //!
 //! The SDK crates are used without their default features: the application chooses the HTTP client and the TLS stack.
 //!
@@ -187,7 +187,7 @@ pub use options::DeliveryOptions;
 pub use producer::{Producer, Receipt};
 pub use progress::{Progress, Snapshot};
 pub use report::{Cause, DeliveryError, Report, ThrottledCalls, Undelivered};
-pub use run::{Entries, Values};
+pub use run::Values;
 
 /// Compiles the programs in the README, and runs those that need no AWS.
 #[cfg(doctest)]

@@ -52,11 +52,6 @@ impl Identity {
         }
     }
 
-    /// The id, which no other entry has.
-    pub fn id(&self) -> u128 {
-        self.id
-    }
-
     /// Since when the entry may have been delivered, if it may.
     #[cfg(feature = "dynamodb")]
     pub(crate) fn doubt(&self) -> Option<Moment> {

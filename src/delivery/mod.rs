@@ -6,7 +6,7 @@ mod items;
 mod messages;
 #[cfg(feature = "dynamodb")]
 mod reads;
-#[cfg(feature = "_service")]
+#[cfg(any(feature = "dynamodb", feature = "kinesis", feature = "s3", feature = "sqs"))]
 mod services;
 #[cfg(feature = "spool")]
 mod spooled;
@@ -26,7 +26,7 @@ use crate::interleaved::Interleaved;
 use crate::options::DeliveryOptions;
 use crate::producer::Producer;
 use crate::report::{DeliveryError, Report, Undelivered};
-use crate::run::{Contents, Entries, Run, Values};
+use crate::run::{Contents, Run, Values};
 
 #[cfg(feature = "dynamodb-serde")]
 pub use self::items::exact_number;
@@ -58,7 +58,7 @@ pub use self::services::deliver_batch_to_sqs;
 /// `Delivery<T, Values<V>>` of it, which takes values of the type `V` and has the same functions. A value that was not
 /// delivered is handed back as the value, with its position in the input. A value that cannot be converted is handed back
 /// alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); the others are delivered.
-pub struct Delivery<T: BatchTarget, C: Contents<T> = Entries> {
+pub struct Delivery<T: BatchTarget, C: Contents<T> = ()> {
     run: Run<T, C>,
 }
 

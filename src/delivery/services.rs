@@ -1,4 +1,5 @@
-//! Where a delivery goes: a constructor for each service, and the two functions for a single batch.
+//! Where a delivery goes: constructors for DynamoDB, SQS and Kinesis, and the two functions for a single batch. Those of the other services
+//! are `Delivery::new` and that of their target.
 
 #[cfg(feature = "dynamodb")]
 use std::sync::Arc;
@@ -10,22 +11,12 @@ use super::Values;
 use crate::options::DeliveryOptions;
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::report::{DeliveryError, Report};
-#[cfg(feature = "cloudwatch")]
-use crate::services::cloudwatch::CloudWatchMetrics;
-#[cfg(feature = "cloudwatch-logs")]
-use crate::services::cloudwatch_logs::LogStream;
 #[cfg(feature = "dynamodb")]
 use crate::services::dynamo::{DynamoReads, DynamoTable, DynamoTables, DynamoTransactions, DynamoWrites};
-#[cfg(feature = "eventbridge")]
-use crate::services::eventbridge::EventBus;
-#[cfg(feature = "firehose")]
-use crate::services::firehose::FirehoseStream;
 #[cfg(feature = "kinesis")]
 use crate::services::kinesis::KinesisStream;
 #[cfg(feature = "s3")]
 use crate::services::s3::S3Deletions;
-#[cfg(feature = "sns")]
-use crate::services::sns::SnsTopic;
 #[cfg(feature = "sqs")]
 use crate::services::sqs::{SqsDeletions, SqsQueue, SqsVisibility};
 
@@ -126,14 +117,6 @@ impl Delivery<SqsVisibility> {
     }
 }
 
-#[cfg(feature = "sns")]
-impl Delivery<SnsTopic> {
-    /// Delivers messages to an SNS topic, given by its ARN.
-    pub fn to_sns(client: aws_sdk_sns::Client, topic_arn: impl Into<String>) -> Self {
-        Self::new(SnsTopic::new(client, topic_arn))
-    }
-}
-
 #[cfg(feature = "kinesis")]
 impl Delivery<KinesisStream> {
     /// Delivers records to a Kinesis data stream, given by name or ARN.
@@ -142,56 +125,14 @@ impl Delivery<KinesisStream> {
     }
 }
 
-#[cfg(feature = "firehose")]
-impl Delivery<FirehoseStream> {
-    /// Delivers records to a Firehose delivery stream, given by its name.
-    pub fn to_firehose(client: aws_sdk_firehose::Client, stream: impl Into<String>) -> Self {
-        Self::new(FirehoseStream::new(client, stream))
-    }
-}
-
-#[cfg(feature = "eventbridge")]
-impl Delivery<EventBus> {
-    /// Delivers events to an event bus of EventBridge, given by name or ARN.
-    pub fn to_eventbridge(client: aws_sdk_eventbridge::Client, bus: impl Into<String>) -> Self {
-        Self::new(EventBus::new(client, bus))
-    }
-}
-
-#[cfg(feature = "cloudwatch")]
-impl Delivery<CloudWatchMetrics> {
-    /// Delivers metrics to a namespace of CloudWatch, given by its name.
-    pub fn to_cloudwatch(client: aws_sdk_cloudwatch::Client, namespace: impl Into<String>) -> Self {
-        Self::new(CloudWatchMetrics::new(client, namespace))
-    }
-}
-
-#[cfg(feature = "cloudwatch-logs")]
-impl Delivery<LogStream> {
-    /// Delivers events to a log stream of CloudWatch Logs, given by the names of its log group and its own.
-    pub fn to_cloudwatch_logs(
-        client: aws_sdk_cloudwatchlogs::Client,
-        group: impl Into<String>,
-        stream: impl Into<String>,
-    ) -> Self {
-        Self::new(LogStream::new(client, group, stream))
-    }
-}
-
 #[cfg(feature = "s3")]
 impl Delivery<S3Deletions> {
-    /// Deletes objects from a bucket of S3, given by its name. The entries are keys, with a version id if one version is to be
-    /// deleted; [`keys`](Self::keys) takes keys alone.
-    pub fn deletes_from_s3(client: aws_sdk_s3::Client, bucket: impl Into<String>) -> Self {
-        Self::new(S3Deletions::new(client, bucket))
-    }
-
     /// Deletes objects by their keys. In a bucket with versions that adds a delete marker, and removes no version.
     ///
     /// ```no_run
-    /// # use aws_batch_delivery::Delivery;
+    /// # use aws_batch_delivery::{Delivery, targets::s3::S3Deletions};
     /// # async fn example(client: aws_sdk_s3::Client, keys: Vec<String>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    /// let report = Delivery::deletes_from_s3(client, "logs").keys().deliver(keys).await?;
+    /// let report = Delivery::new(S3Deletions::new(client, "logs")).keys().deliver(keys).await?;
     /// println!("{} objects are deleted", report.delivered);
     /// # Ok(())
     /// # }

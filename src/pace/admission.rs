@@ -20,7 +20,7 @@ impl Waiter {
 
     /// Whether at least ten calls of entries are known to wait.
     #[must_use]
-    pub const fn with_more(mut self, more: bool) -> Self {
+    pub(crate) const fn with_more(mut self, more: bool) -> Self {
         self.more = more;
         self
     }

@@ -208,7 +208,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A call that left at `sent_at` and was answered at `answered_at`, with nothing counted yet.
+    /// A call that left at `sent_at` and was answered at `answered_at`, with nothing counted yet: the fields are public, for the tests of a
+    /// strategy.
     pub fn new(sent_at: Instant, answered_at: Instant) -> Self {
         Self {
             sent_at,
@@ -226,7 +227,7 @@ impl Outcome {
 
     /// The same call with `count` accepted entries more.
     #[must_use]
-    pub fn with_accepted(mut self, count: usize) -> Self {
+    pub(crate) fn with_accepted(mut self, count: usize) -> Self {
         self.accepted += count;
         self.sent += count;
         self
@@ -234,7 +235,7 @@ impl Outcome {
 
     /// The same call with `count` throttled entries more.
     #[must_use]
-    pub fn with_throttled(mut self, count: usize) -> Self {
+    pub(crate) fn with_throttled(mut self, count: usize) -> Self {
         self.throttled += count;
         self.sent += count;
         self
@@ -242,7 +243,7 @@ impl Outcome {
 
     /// The same call with `count` failed entries more.
     #[must_use]
-    pub fn with_failed(mut self, count: usize) -> Self {
+    pub(crate) fn with_failed(mut self, count: usize) -> Self {
         self.failed += count;
         self.sent += count;
         self
@@ -259,7 +260,7 @@ impl Outcome {
 
     /// The same call with `count` refused entries more.
     #[must_use]
-    pub fn with_refused(mut self, count: usize) -> Self {
+    pub(crate) fn with_refused(mut self, count: usize) -> Self {
         self.refused += count;
         self.sent += count;
         self
@@ -269,7 +270,7 @@ impl Outcome {
     ///
     /// Their outcome is counted separately.
     #[must_use]
-    pub fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
+    pub(crate) fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
         self.fresh += sent;
         self.fresh_throttled += throttled;
         self

@@ -8,7 +8,7 @@ use crate::contract::BatchTarget;
 use crate::engine::{self, Delivered, DynInput};
 use crate::options::DeliveryOptions;
 
-/// What a [`Delivery`](crate::Delivery) delivers: [`Entries`] or [`Values`].
+/// What a [`Delivery`](crate::Delivery) delivers: the entries of its target, as they are, which is `()`, or [`Values`].
 pub trait Contents<T: BatchTarget>: 'static {
     /// What is submitted, and handed back if it is not delivered.
     type Value: Send + Sync + 'static;
@@ -26,10 +26,7 @@ pub trait Contents<T: BatchTarget>: 'static {
 }
 
 /// The entries of the target, as they are.
-#[derive(Debug)]
-pub enum Entries {}
-
-impl<T: BatchTarget> Contents<T> for Entries {
+impl<T: BatchTarget> Contents<T> for () {
     type Value = T::Entry;
     type Conversion = ();
 

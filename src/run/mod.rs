@@ -16,7 +16,7 @@ use tracing::warn;
 
 pub(crate) use self::completion::Completion;
 pub(crate) use self::contents::Contents;
-pub use self::contents::{Entries, Values};
+pub use self::contents::Values;
 use crate::contract::{BatchTarget, Fault};
 use crate::engine::{Delivered, DynInput, Input};
 use crate::events::STOPPED;

@@ -32,7 +32,8 @@ pub const MAX_BATCH_BYTES: usize = MAX_KEYS * (MAX_KEY_BYTES + MAX_VERSION_ID_BY
 /// The code by which some services other than AWS report that there is no such object. For S3 itself its deletion is a success.
 const NO_OBJECT: &str = "NoSuchKey";
 
-/// A bucket of S3 to delete objects from, by their keys and, if they have one, version ids.
+/// A bucket of S3 to delete objects from, by their keys and, if they have one, version ids. [`keys`](crate::Delivery::keys) takes keys
+/// alone.
 ///
 /// Deleting an object that does not exist is a success. If S3 does not delete an object, for example because the caller is not
 /// permitted to or because the object is locked (`AccessDenied`), only that object is handed back; the others are deleted. Objects that

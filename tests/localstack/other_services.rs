@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use aws_batch_delivery::targets::eventbridge::EventBus;
+use aws_batch_delivery::targets::firehose::FirehoseStream;
 use aws_batch_delivery::targets::kinesis::KinesisStream;
+use aws_batch_delivery::targets::sns::SnsTopic;
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_sdk_eventbridge::types::{PutEventsRequestEntry, Target};
 use aws_sdk_kinesis::primitives::Blob;
@@ -123,7 +126,7 @@ async fn records_go_through_a_delivery_stream_into_a_bucket() {
         let data = Blob::new(numbered(number) + "\n");
         aws_sdk_firehose::types::Record::builder().data(data).build().unwrap()
     });
-    let report = Delivery::to_firehose(client.clone(), &stream)
+    let report = Delivery::new(FirehoseStream::new(client.clone(), &stream))
         .deliver(records)
         .await
         .unwrap();
@@ -168,7 +171,7 @@ async fn messages_of_a_group_go_through_a_topic_in_their_order() {
             .build()
             .unwrap()
     });
-    let report = Delivery::to_sns(client.clone(), &topic)
+    let report = Delivery::new(SnsTopic::new(client.clone(), &topic))
         .deliver(messages)
         .await
         .unwrap();
@@ -213,7 +216,7 @@ async fn events_go_through_a_bus_and_to_none_that_is_not_there() {
         })
     };
     let options = DeliveryOptions::default();
-    let report = Delivery::to_eventbridge(client.clone(), &bus)
+    let report = Delivery::new(EventBus::new(client.clone(), &bus))
         .options(options.clone())
         .deliver(events())
         .await
@@ -227,7 +230,7 @@ async fn events_go_through_a_bus_and_to_none_that_is_not_there() {
     let received = queue.bodies().await.into_iter().map(text).collect();
     assert_eq!(sorted(received), (0..ENTRIES).map(numbered).collect::<Vec<_>>());
 
-    let error = Delivery::to_eventbridge(client.clone(), unique("absent"))
+    let error = Delivery::new(EventBus::new(client.clone(), unique("absent")))
         .options(options.clone())
         .deliver(events())
         .await

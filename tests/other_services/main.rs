@@ -6,6 +6,8 @@ mod library;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use aws_batch_delivery::targets::eventbridge::EventBus;
+use aws_batch_delivery::targets::firehose::FirehoseStream;
 use aws_batch_delivery::targets::kinesis::KinesisStream;
 use aws_batch_delivery::targets::sns::SnsTopic;
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
@@ -189,7 +191,7 @@ async fn records_are_in_the_delivery_stream_whatever_goes_wrong() {
         record.build().unwrap()
     });
     let client = client!(aws_sdk_firehose, simulator);
-    let report = Delivery::to_firehose(client.clone(), "orders")
+    let report = Delivery::new(FirehoseStream::new(client.clone(), "orders"))
         .deliver(records)
         .await
         .unwrap();
@@ -210,7 +212,7 @@ async fn a_delivery_stream_that_says_slow_down_is_paced() {
     let capacity = Capacity::per_second(1_000.0).burst(1_000.0);
     simulator.delivery_stream("orders", DeliveryStreamOptions::default().capacity(capacity));
     let client = client!(aws_sdk_firehose, simulator);
-    let report = Delivery::to_firehose(client.clone(), "orders")
+    let report = Delivery::new(FirehoseStream::new(client.clone(), "orders"))
         .deliver(numbered(20_000))
         .await
         .unwrap();
@@ -224,7 +226,7 @@ async fn records_that_are_rejected_by_name_are_surely_not_delivered() {
     let capacity = Capacity::per_second(1_000.0).burst(1_000.0);
     let stream = simulator.delivery_stream("orders", DeliveryStreamOptions::default().capacity(capacity));
     let options = DeliveryOptions::default().retries(0);
-    let error = Delivery::to_firehose(client!(aws_sdk_firehose, simulator), "orders")
+    let error = Delivery::new(FirehoseStream::new(client!(aws_sdk_firehose, simulator), "orders"))
         .options(options)
         .deliver(numbered(1_000))
         .await
@@ -248,7 +250,7 @@ async fn messages_of_a_group_are_published_once_and_in_their_order() {
                 .build()
                 .unwrap()
         });
-        let mut delivery = Delivery::to_sns(client!(aws_sdk_sns, simulator), topic.arn());
+        let mut delivery = Delivery::new(SnsTopic::new(client!(aws_sdk_sns, simulator), topic.arn()));
         if strict {
             delivery = delivery.map_target(SnsTopic::strict_order);
         }
@@ -280,7 +282,7 @@ async fn events_are_on_the_bus_and_those_that_are_refused_are_handed_back_alone(
         event.detail(format!(r#"{{"number":"{text}"}}"#)).build()
     });
     let client = client!(aws_sdk_eventbridge, simulator);
-    let error = Delivery::to_eventbridge(client.clone(), bus.arn())
+    let error = Delivery::new(EventBus::new(client.clone(), bus.arn()))
         .deliver(events)
         .await
         .unwrap_err();

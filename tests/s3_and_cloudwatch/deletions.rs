@@ -11,7 +11,7 @@ use aws_sdk_s3::types::ObjectIdentifier;
 use crate::{client, faults_of_calls, simulator};
 
 fn delivery(simulator: &Simulator) -> Delivery<S3Deletions> {
-    Delivery::deletes_from_s3(client!(aws_sdk_s3, simulator), "logs")
+    Delivery::new(S3Deletions::new(client!(aws_sdk_s3, simulator), "logs"))
 }
 
 /// A bucket with these objects.

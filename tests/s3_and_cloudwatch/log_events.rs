@@ -18,7 +18,11 @@ const DAY: i64 = 24 * HOUR;
 const NOW: i64 = 1_800_000_000_000;
 
 fn delivery(simulator: &Simulator) -> Delivery<LogStream> {
-    Delivery::to_cloudwatch_logs(client!(aws_sdk_cloudwatchlogs, simulator), "shop", "web-1")
+    Delivery::new(LogStream::new(
+        client!(aws_sdk_cloudwatchlogs, simulator),
+        "shop",
+        "web-1",
+    ))
 }
 
 /// Calls of 500 events, so that there are many.

@@ -10,7 +10,7 @@ use aws_sdk_cloudwatch::types::MetricDatum;
 use crate::{client, faults_of_calls, simulator};
 
 fn delivery(simulator: &Simulator) -> Delivery<CloudWatchMetrics> {
-    Delivery::to_cloudwatch(client!(aws_sdk_cloudwatch, simulator), "shop")
+    Delivery::new(CloudWatchMetrics::new(client!(aws_sdk_cloudwatch, simulator), "shop"))
 }
 
 fn metric(name: impl Into<String>, value: f64) -> MetricDatum {
@@ -75,7 +75,7 @@ async fn a_metric_for_which_calls_are_refused_is_found_and_the_others_are_put() 
 async fn a_namespace_of_aws_stops_the_delivery_before_its_first_call() {
     let simulator = simulator();
     let client = client!(aws_sdk_cloudwatch, simulator);
-    let error = Delivery::to_cloudwatch(client, "AWS/EC2")
+    let error = Delivery::new(CloudWatchMetrics::new(client, "AWS/EC2"))
         .deliver(numbered(10))
         .await
         .unwrap_err();

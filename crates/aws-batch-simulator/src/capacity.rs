@@ -15,19 +15,18 @@ const ROUNDING: f64 = 1e-6;
 /// How much is accepted per second, and how much unused capacity is banked for a burst.
 ///
 /// Tables count write units (one for each started KiB of an item), everything else counts entries or bytes. The refill is
-/// continuous. A plain number is the capacity per second: `.capacity(1_000.0)`.
+/// continuous. A plain number is the capacity per second: `.capacity(1_000.0)`. A call that fits in part is accepted in part, unless its
+/// service takes calls as a whole.
 ///
 /// # Default
 /// - rate: unlimited
 /// - burst: 300 seconds of the rate, and at least 25 units
 /// - level at the start: empty
-/// - a call that fits in part is accepted in part
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
     rate: f64,
     burst: Burst,
     starts_full: bool,
-    whole_calls: bool,
 }
 
 /// How much unused capacity is banked.
@@ -56,7 +55,6 @@ impl Capacity {
             rate,
             burst: Burst::Time(BANKED),
             starts_full: false,
-            whole_calls: false,
         }
     }
 
@@ -89,13 +87,6 @@ impl Capacity {
         self
     }
 
-    /// A call is accepted as a whole or not at all.
-    #[must_use]
-    pub fn whole_calls(mut self) -> Self {
-        self.whole_calls = true;
-        self
-    }
-
     /// The rate, in units per second.
     pub fn rate(&self) -> f64 {
         self.rate
@@ -103,10 +94,6 @@ impl Capacity {
 
     pub(crate) fn is_unlimited(&self) -> bool {
         self.rate.is_infinite()
-    }
-
-    pub(crate) fn takes_whole_calls(&self) -> bool {
-        self.whole_calls
     }
 
     fn depth(&self) -> f64 {

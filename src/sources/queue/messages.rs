@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tracing::warn;
 
-use super::held::{HeldMessages, Load};
+use super::held::{HeldMessages, HeldState, Load};
 use super::receive_call::{CallCourse, ReceiveCall};
 use super::settling::settle;
 use super::ticket::ReceiveProgress;
@@ -140,8 +140,8 @@ impl ReceivedMessages {
 
     /// Makes the calls that are wanted.
     fn receive_on(&mut self) {
-        while !self.is_empty && self.calling.len() < self.wanted_calls && self.held.is_prepared() {
-            let load = self.held.load();
+        while !self.is_empty && self.calling.len() < self.wanted_calls && self.held.state().is_prepared {
+            let load = self.held.state().load();
             let there = load.ready + self.asked;
             let missing = load.wanted.saturating_sub(there);
             // A few are not worth a call, unless half of them is missing.
@@ -186,7 +186,7 @@ impl ReceivedMessages {
         self.asked -= answered.asked;
         self.received += answered.received as u64;
         if self.received >= self.bounds.most {
-            self.held.receives_no_more();
+            self.held.change(HeldState::receives_no_more);
         }
         if answered.received > 0 {
             // Even if the queue has seemed empty to another call.
@@ -196,10 +196,11 @@ impl ReceivedMessages {
         }
         let Some(left_at) = answered.left_at else { return };
         self.wanted_calls = 1;
-        let load = self.held.load();
+        let load = self.held.state().load();
         if load.is_full {
             let fault = Fault::new("OverLimit").explained(FULL);
-            self.held.fail("ReceiveMessage", Cause::Stopped(fault));
+            self.held
+                .change(|state| state.fail("ReceiveMessage", Cause::Stopped(fault)));
         }
         let Some(idle) = self.bounds.idle else { return };
         // Nothing was in progress while the call waited.
@@ -231,7 +232,7 @@ impl ReceivedMessages {
     /// while no call is in flight: an answer looks for itself.
     fn poll_stuck(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let load = self.held.load();
+            let load = self.held.state().load();
             if !load.is_held_up() {
                 return Poll::Pending;
             }
@@ -261,13 +262,13 @@ impl ReceivedMessages {
             return true;
         }
         // The last messages wait behind others of their groups.
-        self.received >= self.bounds.most && self.held.waiting() == 0
+        self.received >= self.bounds.most && self.held.state().waiting() == 0
     }
 
     fn end(&mut self) {
         self.has_ended = true;
         self.calling = FuturesUnordered::new();
-        self.held.close();
+        self.held.change(HeldState::close);
     }
 }
 
@@ -284,7 +285,8 @@ impl Stream for ReceivedMessages {
             return Poll::Ready(None);
         }
         loop {
-            if let Some(failure) = self.held.take_failure() {
+            let failure = self.held.state().failure.take();
+            if let Some(failure) = failure {
                 self.end();
                 return Poll::Ready(Some(Err(failure)));
             }
@@ -301,7 +303,7 @@ impl Stream for ReceivedMessages {
                 }
                 Poll::Ready(None) | Poll::Pending => {}
             }
-            let taken = self.held.take();
+            let taken = self.held.state().take();
             let calls = self.calling.len();
             self.receive_on();
             if let Some((number, message)) = taken {
@@ -324,7 +326,7 @@ impl Stream for ReceivedMessages {
 
 impl Drop for ReceivedMessages {
     fn drop(&mut self) {
-        self.held.close();
+        self.held.change(HeldState::close);
     }
 }
 

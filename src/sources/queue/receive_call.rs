@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aws_sdk_sqs::types::Message;
 use tokio::time::Instant;
 
-use super::held::HeldMessages;
+use super::held::{HeldMessages, HeldState};
 use crate::services::sqs::Receiver;
 
 /// A receive, whose messages are held as soon as they are there.
@@ -33,7 +33,7 @@ impl CallCourse {
 
 impl ReceiveCall {
     pub(super) fn new(held: Arc<HeldMessages>, most: usize, course: Arc<CallCourse>) -> Self {
-        held.call_begins();
+        held.state().calls += 1;
         Self {
             times_empty: held.times_empty(),
             held,
@@ -49,7 +49,7 @@ impl Receiver for ReceiveCall {
     }
 
     fn is_wanted(&self) -> bool {
-        self.held.is_open() && self.held.times_empty() == self.times_empty
+        !self.held.state().is_closed() && self.held.times_empty() == self.times_empty
     }
 
     fn leaves(&self) {
@@ -62,12 +62,12 @@ impl Receiver for ReceiveCall {
     }
 
     fn is_in_doubt(&self) {
-        self.held.is_in_doubt();
+        self.held.change(HeldState::is_in_doubt);
     }
 }
 
 impl Drop for ReceiveCall {
     fn drop(&mut self) {
-        self.held.call_ends();
+        self.held.change(|state| state.calls -= 1);
     }
 }

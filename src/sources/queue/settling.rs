@@ -93,22 +93,22 @@ async fn look_for_policy(held: &HeldMessages, client: Client, queue_url: &str) {
         let asked = pin!(max_receive_count(client.clone(), queue_url));
         let answer = within(UP_FRONT, asked).await;
         let again = if let Some(Ok(max_receives)) = answer {
-            held.limit_receives(max_receives);
+            held.change(|state| state.limit_receives(max_receives));
             LOOKS_AGAIN
         } else {
             LOOKS_AGAIN_AFTER_FAILURE
         };
-        held.prepare();
+        held.change(|state| state.is_prepared = true);
         sleep(again).await;
     }
 }
 
 fn has_done(held: &HeldMessages, done: AnsweredChange) {
-    match done {
-        AnsweredChange::Deleted(number, outcome) => held.deleted(number, outcome),
-        AnsweredChange::Released(number, outcome) => held.released(number, outcome),
-        AnsweredChange::Renewed(number, at, timeout, outcome) => held.renewed(number, at, timeout, outcome),
-    }
+    held.change(|state| match done {
+        AnsweredChange::Deleted(number, outcome) => state.deleted(number, outcome),
+        AnsweredChange::Released(number, outcome) => state.released(number, outcome),
+        AnsweredChange::Renewed(number, at, timeout, outcome) => state.renewed(number, at, timeout, outcome),
+    });
 }
 
 fn delete(deletions: &Producer<String>, number: u64, handle: String) -> BoxFuture<'static, AnsweredChange> {

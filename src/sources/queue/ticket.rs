@@ -57,7 +57,7 @@ impl Ticket {
 
     /// The message is in other hands, so it is deleted, together with others, in the background.
     pub fn settle(&self) {
-        self.held.settle(self.number);
+        self.held.change(|state| state.settle(self.number));
     }
 
     /// The message becomes visible again after this time: for a handler that has failed, and may succeed later. Each receive counts, so
@@ -76,7 +76,7 @@ impl Ticket {
     /// It is rounded up to whole seconds, and ends twelve hours after the message was received at the latest. Later messages of its
     /// group wait as long.
     pub fn release_after(&self, delay: Duration) {
-        self.held.release(self.number, delay);
+        self.held.change(|state| state.release(self.number, delay));
     }
 
     /// The message stays hidden until the stream has ended, and becomes visible then: it is not received again by this receiver. So do
@@ -86,19 +86,19 @@ impl Ticket {
     /// SQS hides about 120,000 messages of a queue: with 115,000 that are set aside, a receive that brings nothing ends the stream with an
     /// error.
     pub fn set_aside(&self) {
-        self.held.set_aside(self.number);
+        self.held.change(|state| state.set_aside(self.number));
     }
 
     /// Whether the message is still hidden from other consumers. If not, it may have been received again, and its deletion may come
     /// too late: rather drop it. It is also correct after this process was frozen or its machine has slept.
     pub fn is_current(&self) -> bool {
-        self.held.is_current(self.number)
+        self.held.state().is_current(self.number)
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.held.release(self.number, Duration::ZERO);
+        self.held.change(|state| state.release(self.number, Duration::ZERO));
     }
 }
 
@@ -121,7 +121,7 @@ impl ReceiveProgress {
 
     /// The figures.
     pub fn figures(&self) -> ReceiveFigures {
-        self.held.figures()
+        self.held.state().figures()
     }
 
     /// Waits until the stream has ended or was dropped, all its tickets as well, and the queue knows: accepted messages are deleted,
@@ -129,14 +129,14 @@ impl ReceiveProgress {
     ///
     /// A receive that waits for messages takes up to its [wait](super::Receive::wait), 20 s.
     pub async fn finished(&self) -> ReceiveFigures {
-        self.held.finished().await;
-        self.held.figures()
+        self.held.ended.cancelled().await;
+        self.held.state().figures()
     }
 
     /// The error that the stream has not returned, because it had ended or was dropped before: accepted messages could not be deleted,
     /// or others not be made visible. Only the first call returns it.
     pub fn take_failure(&self) -> Option<SourceError> {
-        self.held.take_failure()
+        self.held.state().failure.take()
     }
 }
 

@@ -74,15 +74,6 @@ impl AdmissionControl {
         let mut order: Vec<usize> = (0..call.len()).collect();
         order.shuffle(&mut self.random);
         let mut results = vec![Ok(()); call.len()];
-        if self.takes_whole_calls() {
-            let fits = self.fits(now, call.iter());
-            if fits.is_ok() {
-                for demand in call {
-                    self.charge(demand);
-                }
-            }
-            return vec![fits; call.len()];
-        }
         for index in order {
             results[index] = self.take(now, &call[index]);
         }
@@ -162,26 +153,6 @@ impl AdmissionControl {
                 limit,
             })
         })
-    }
-
-    /// Whether a call is accepted as a whole or not at all.
-    pub(crate) fn takes_whole_calls(&self) -> bool {
-        self.table.pool.capacity().takes_whole_calls()
-    }
-
-    /// Whether all of these writes can be accepted together now. The pools decide on their sum, the partitions on each.
-    pub(crate) fn fits<'a>(
-        &mut self,
-        now: Instant,
-        call: impl Iterator<Item = &'a Demand> + Clone,
-    ) -> Result<(), Throttle> {
-        for demand in call.clone() {
-            self.refusal(now, demand).map_or(Ok(()), Err)?;
-        }
-        if !self.table.pool.fits(call.map(|demand| demand.units).sum()) {
-            return Err(Throttle::of_table(self.table.pool.limit()));
-        }
-        Ok(())
     }
 
     /// For each of these writes the limit that does not allow it, after [`advance`](Self::advance). The pool decides on its sum

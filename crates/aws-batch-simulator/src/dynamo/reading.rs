@@ -12,12 +12,14 @@ use super::index::Index;
 use super::key::{Rank, Schema};
 use super::single::internal_error;
 use super::table::Table;
+use super::tables::{Tables, not_found};
 use super::throttling::throttled_read;
 use super::value::unexpected;
 use super::wording::invalid_member;
-use crate::admission::{Throttle, ThroughputLimit};
+use crate::admission::{Demand, Throttle, ThroughputLimit};
 use crate::calls::{Call, Cost, Verdict};
 use crate::fault::InjectedFault;
+use crate::journal::AnswerReceipt;
 use crate::wire::{OperationOutcome, Refusal};
 
 /// A page ends after this many bytes: 1 MB.
@@ -64,9 +66,40 @@ pub(super) struct Page {
     pub(super) has_more: bool,
 }
 
+/// Answers a call that reads a page: what it has `asked` for whatever its table is, what it has `requested` of its table, and the `page`,
+/// with its cost.
+pub(super) fn read<A, R>(
+    tables: &Tables,
+    body: &Value,
+    answered: &AnswerReceipt,
+    asked: impl FnOnce(&Value) -> Result<(Selection, A), Refusal>,
+    requested: impl FnOnce(&View<'_>, &Selection, A) -> Result<R, Refusal>,
+    page: impl FnOnce(&View<'_>, R, &ReturnOptions) -> (Page, Demand),
+) -> Result<OperationOutcome, Refusal> {
+    let found = tables.maybe_of_request(body)?;
+    let asked = ReturnOptions::of(body).and_then(|returned| Ok((returned, asked(body)?)));
+    let Some(table) = found else {
+        return Err(asked.err().unwrap_or_else(not_found));
+    };
+    let call = table.reads().call(answered);
+    let read = asked.and_then(|(returned, (selection, asked))| {
+        let view = View::of(&table, body)?;
+        Ok((requested(&view, &selection, asked)?, view, selection, returned))
+    });
+    let (requested, view, selection, returned) = read.inspect_err(|_| table.count_refused_read())?;
+    if let Some(ended) = ended_by_fault(&table, &call.fault) {
+        return ended;
+    }
+    let (page, demand) = page(&view, requested, &returned);
+    let is_hot = page.items.iter().any(|item| table.is_hot_read(item));
+    let answer = view.answer(page, &selection, &returned, demand.units);
+    charged(&table, &call, Cost { demand, is_hot })?;
+    Ok(OperationOutcome::Success(answer))
+}
+
 impl<'t> View<'t> {
     /// What the request names.
-    pub(super) fn of(table: &'t Table, body: &Value) -> Result<Self, Refusal> {
+    fn of(table: &'t Table, body: &Value) -> Result<Self, Refusal> {
         let index = match &body["IndexName"] {
             Value::Null => None,
             Value::String(name) => {
@@ -170,7 +203,7 @@ impl<'t> View<'t> {
     }
 
     /// The answer with a page. `units` is what the page has consumed.
-    pub(super) fn answer(&self, page: Page, selection: &Selection, returned: &ReturnOptions, units: f64) -> Value {
+    fn answer(&self, page: Page, selection: &Selection, returned: &ReturnOptions, units: f64) -> Value {
         let last = page
             .items
             .last()
@@ -240,7 +273,7 @@ impl Page {
 }
 
 impl ReturnOptions {
-    pub(super) fn of(body: &Value) -> Result<Self, Refusal> {
+    fn of(body: &Value) -> Result<Self, Refusal> {
         let selections = [
             "SPECIFIC_ATTRIBUTES",
             "COUNT",
@@ -296,7 +329,7 @@ fn limit(body: &Value) -> Result<usize, Refusal> {
 }
 
 /// What a fault answers instead of the page, if it does.
-pub(super) fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<OperationOutcome, Refusal>> {
+fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<OperationOutcome, Refusal>> {
     fault.replaces_answer()?;
     table.reads().count_failed_call(fault, 1);
     Some(match fault {
@@ -307,7 +340,7 @@ pub(super) fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Res
 }
 
 /// Takes the cost of a page from the capacity for reads, if there is enough of it.
-pub(super) fn charged(table: &Table, call: &Call, cost: Cost) -> Result<(), Refusal> {
+fn charged(table: &Table, call: &Call, cost: Cost) -> Result<(), Refusal> {
     let mut reads = table.reads();
     match reads.decide(call, &[cost]).first() {
         Some(Verdict::Throttled(throttle)) => {

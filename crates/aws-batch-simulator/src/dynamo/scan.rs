@@ -6,32 +6,19 @@ use serde_json::Value;
 
 use super::consumed::read_units;
 use super::expressions::Selection;
-use super::reading::{PageRange, Position, ReturnOptions, View, charged, ended_by_fault};
-use super::tables::{Tables, not_found};
+use super::reading::{Page, PageRange, Position, ReturnOptions, View, read};
+use super::tables::Tables;
 use super::value::unexpected;
 use super::wording::invalid_members;
 use crate::admission::{Demand, Place};
-use crate::calls::Cost;
 use crate::journal::AnswerReceipt;
 use crate::wire::{OperationOutcome, Refusal};
 
 /// Segments of a scan at most.
 const MOST_SEGMENTS: i64 = 1_000_000;
 
-/// What a call asks for, whatever its table is.
-struct ScanRequest {
-    returned: ReturnOptions,
-    selection: Selection,
-    /// The hashes of the partition keys of the segment.
-    hashes: RangeInclusive<u64>,
-    /// The number of the segment in the words of an error.
-    segment: String,
-}
-
-/// The same for its table.
+/// What a call asks for, in its table.
 struct TableScan {
-    returned: ReturnOptions,
-    selection: Selection,
     /// The key after which the page begins.
     after: Option<Position>,
     /// The hashes of the partition keys of the segment.
@@ -39,26 +26,14 @@ struct TableScan {
 }
 
 pub(super) fn scan(tables: &Tables, body: &Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
-    let found = tables.maybe_of_request(body)?;
-    let asked = asked(body);
-    let Some(table) = found else {
-        return Err(asked.err().unwrap_or_else(not_found));
-    };
-    let call = table.reads().call(answered);
-    let requested = asked.and_then(|asked| {
-        let view = View::of(&table, body)?;
-        Ok((requested(&view, asked, body)?, view))
-    });
-    let (requested, view) = requested.inspect_err(|_| table.count_refused_read())?;
-    if let Some(ended) = ended_by_fault(&table, &call.fault) {
-        return ended;
-    }
-    let TableScan {
-        returned,
-        selection,
-        after,
-        hashes,
-    } = requested;
+    let asked = |body: &Value| Ok((Selection::of_scan(body)?, segment(body)?));
+    let requested =
+        |view: &View<'_>, _: &Selection, (hashes, segment): (_, String)| requested(view, hashes, &segment, body);
+    read(tables, body, answered, asked, requested, page)
+}
+
+fn page(view: &View<'_>, requested: TableScan, returned: &ReturnOptions) -> (Page, Demand) {
+    let TableScan { after, hashes } = requested;
     let first_hash = after.as_ref().map_or(*hashes.start(), |after| after.own.hash);
     let wanted = PageRange {
         hashes: hashes.clone(),
@@ -66,21 +41,18 @@ pub(super) fn scan(tables: &Tables, body: &Value, answered: &AnswerReceipt) -> R
         is_forward: true,
         accepts: &|_| true,
     };
-    let page = view.page(&wanted, &returned);
+    let page = view.page(&wanted, returned);
     // A page lies in the partitions from its first item on; the first of them decides.
     let first = page.items.first().and_then(Value::as_object);
-    let place = first.and_then(|item| table.schema().place(item));
+    let place = first.and_then(|item| view.table.schema().place(item));
     // Each partition that a page reads of costs a unit at least, as 4 units for a single small item of a new table on demand show.
-    let partitions = partitions(table.partitions(), first_hash..=page.last_hash(&view, &hashes));
+    let partitions = partitions(view.table.partitions(), first_hash..=page.last_hash(view, &hashes));
     let least = read_units(0, returned.is_consistent) * partitions;
     let units = page.units(returned.is_consistent).max(least);
-    let cost = Cost {
-        demand: Demand::new(place.unwrap_or_else(|| Place::new(first_hash, 0)), units),
-        is_hot: page.items.iter().any(|item| table.is_hot_read(item)),
-    };
-    let answer = view.answer(page, &selection, &returned, units);
-    charged(&table, &call, cost)?;
-    Ok(OperationOutcome::Success(answer))
+    (
+        page,
+        Demand::new(place.unwrap_or_else(|| Place::new(first_hash, 0)), units),
+    )
 }
 
 /// How many of the partitions, which divide the hashes evenly, have some of these.
@@ -91,25 +63,7 @@ fn partitions(all: usize, hashes: RangeInclusive<u64>) -> f64 {
     touched
 }
 
-fn asked(body: &Value) -> Result<ScanRequest, Refusal> {
-    let returned = ReturnOptions::of(body)?;
-    let selection = Selection::of_scan(body)?;
-    let (hashes, segment) = segment(body)?;
-    Ok(ScanRequest {
-        returned,
-        selection,
-        hashes,
-        segment,
-    })
-}
-
-fn requested(view: &View<'_>, asked: ScanRequest, body: &Value) -> Result<TableScan, Refusal> {
-    let ScanRequest {
-        returned,
-        selection,
-        hashes,
-        segment,
-    } = asked;
+fn requested(view: &View<'_>, hashes: RangeInclusive<u64>, segment: &str, body: &Value) -> Result<TableScan, Refusal> {
     let after = view.start(body)?;
     if after.as_ref().is_some_and(|after| !hashes.contains(&after.own.hash)) {
         return Err(Refusal::validation(format!(
@@ -117,15 +71,10 @@ fn requested(view: &View<'_>, asked: ScanRequest, body: &Value) -> Result<TableS
              Segment. {segment}"
         )));
     }
-    Ok(TableScan {
-        returned,
-        selection,
-        after,
-        hashes,
-    })
+    Ok(TableScan { after, hashes })
 }
 
-/// The hashes of the segment, and its number in the words of an error.
+/// The hashes of the partition keys of the segment, and its number in the words of an error.
 fn segment(body: &Value) -> Result<(RangeInclusive<u64>, String), Refusal> {
     let missing = |missing: &str, present: &str| {
         Refusal::validation(format!(

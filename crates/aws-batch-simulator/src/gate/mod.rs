@@ -206,17 +206,6 @@ impl Gate {
         if let Some(range) = &mut self.hot_range {
             range.fill(now);
         }
-        let whole = self.control.takes_whole_calls();
-        if whole {
-            let passing = costs.iter().zip(verdicts.iter());
-            let passing = passing.filter(|(_, verdict)| verdict.is_applied());
-            if let Err(throttle) = self.control.fits(now, passing.map(|(cost, _)| &cost.demand)) {
-                for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_applied()) {
-                    *verdict = Verdict::Throttled(throttle);
-                }
-                return;
-            }
-        }
         for &index in order {
             if !verdicts[index].is_applied() {
                 continue;
@@ -227,13 +216,7 @@ impl Gate {
                 verdicts[index] = Verdict::Throttled(HOT_RANGE);
                 continue;
             }
-            let taken = if whole {
-                self.control.charge(demand);
-                Ok(())
-            } else {
-                self.control.take(now, demand)
-            };
-            match (taken, range) {
+            match (self.control.take(now, demand), range) {
                 (Err(throttle), _) => verdicts[index] = Verdict::Throttled(throttle),
                 (Ok(()), Some(range)) => range.take(demand.units),
                 (Ok(()), None) => {}
@@ -306,14 +289,6 @@ mod tests {
         let verdicts = decide(&mut gate, &[ONE; 25]);
         assert_eq!(accepted(&verdicts), 10);
         assert_ne!(accepted(&verdicts[..10]), 10, "not the first ten");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whole_calls_are_accepted_or_not() {
-        let mut gate = gate(Capacity::per_second(10.0).burst(30.0).starts_full().whole_calls());
-        assert_eq!(accepted(&decide(&mut gate, &[ONE; 25])), 25);
-        assert_eq!(accepted(&decide(&mut gate, &[ONE; 6])), 0);
-        assert_eq!(accepted(&decide(&mut gate, &[ONE; 5])), 5);
     }
 
     #[tokio::test(start_paused = true)]

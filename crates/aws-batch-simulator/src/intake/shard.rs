@@ -42,7 +42,7 @@ impl Shard {
 
 /// Charges the entries to their shards, in this order, and throttles those for which there is no capacity.
 ///
-/// Some entries are throttled whatever the capacity. If a shard accepts only whole calls, all of the call is accepted or nothing.
+/// Some entries are throttled whatever the capacity.
 pub(super) fn charge(
     shards: &mut [Shard],
     entries: &[&Entry],
@@ -61,12 +61,6 @@ pub(super) fn charge(
     {
         *verdict = Verdict::Throttled(HOT_RANGE);
     }
-    if shards.iter().any(|shard| shard.entries.capacity().takes_whole_calls()) && !fit(shards, entries, verdicts) {
-        for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_applied()) {
-            *verdict = Verdict::Throttled(HOT_RANGE);
-        }
-        return;
-    }
     for &place in order {
         let Entry { shard, bytes, .. } = entries[place];
         let shard = &mut shards[*shard];
@@ -79,18 +73,6 @@ pub(super) fn charge(
             verdicts[place] = Verdict::Throttled(HOT_RANGE);
         }
     }
-}
-
-/// Whether each shard has the capacity for all of its entries.
-fn fit(shards: &[Shard], entries: &[&Entry], verdicts: &[Verdict]) -> bool {
-    let mut sums = vec![(0.0, 0.0); shards.len()];
-    for (entry, _) in entries.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_applied()) {
-        let (count, bytes) = &mut sums[entry.shard];
-        *count += 1.0;
-        *bytes += float(entry.bytes);
-    }
-    let mut of_shards = shards.iter().zip(sums);
-    of_shards.all(|(shard, (count, bytes))| shard.fits(count, bytes))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a request has less than 2^52 bytes")]

@@ -7,12 +7,12 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::hidden_messages::HiddenBaseline;
-use super::move_messages::{beside, full, tell, undeleted, without_held_groups};
+use super::move_messages::{beside, end, tell, without_held_groups};
 use super::simulation::{Simulation, queue};
 use super::site;
 use crate::arguments::DrainArguments;
 use crate::connection::{Connection, can_be_renewed};
-use crate::console::{counted, grouped, time};
+use crate::console::{counted, time};
 use crate::keeping::MovedLines;
 use crate::outcome::{CommandOutcome, Failure};
 use crate::output::is_standard;
@@ -44,6 +44,7 @@ pub(super) async fn run(arguments: DrainArguments) -> Result<CommandOutcome, Fai
     stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
     let started = Instant::now();
+    let is_fifo = queue.is_fifo;
     let drain = Drain {
         queue,
         filter: arguments.which.filter(),
@@ -60,42 +61,15 @@ pub(super) async fn run(arguments: DrainArguments) -> Result<CommandOutcome, Fai
     let (from, elapsed) = (arguments.queue.to_string(), started.elapsed());
     console.info(&format!(
         "{} of {from} written to {to} in {}",
-        counted(drained.written, "message"),
+        counted(drained.taken, "message"),
         time(elapsed)
     ));
-    if drained.unmatched > 0 {
-        console.info(&format!(
-            "kept in {from}: {} that did not match",
-            counted(drained.unmatched, "message")
-        ));
-    }
-    if drained.undeleted > 0 {
-        console.warn(&format!(
-            "{} were written, but may still be in {from} as well: {}",
-            grouped(drained.undeleted),
-            undeleted(drained.undeleted_because.as_deref(), drained.failure.as_deref())
-        ));
-    }
-    if drained.is_full() {
-        console.warn(&full(&from));
-    }
     let hidden = hidden.tell(&from, &console).await;
     let event = json!({
-        "event": "report", "written": drained.written, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
-        "not_visible": hidden,
-        "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
+        "event": "report", "written": drained.taken, "unmatched": drained.unmatched, "undeleted": drained.undeleted,
+        "not_visible": hidden, "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
     });
+    let ended = end(&console, (&from, is_fifo), ("written", &drained), &event, &stop);
     told?;
-    console.report(&event)?;
-    if stop.was_interrupted() {
-        console.info(&format!(
-            "interrupted: the rest stays in {from}, and the same command continues"
-        ));
-        return Ok(CommandOutcome::Interrupted);
-    }
-    match drained.failure.as_deref().or(stop.failure()) {
-        Some(failure) => Err(Failure::Failed(format!("{from}: {failure}"))),
-        None if drained.undeleted > 0 || drained.is_full() => Ok(CommandOutcome::Undelivered),
-        None => Ok(CommandOutcome::Delivered),
-    }
+    ended
 }

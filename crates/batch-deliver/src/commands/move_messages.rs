@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 
@@ -111,15 +111,20 @@ impl QueueMove<'_> {
         let (from, to) = &self.names;
         let elapsed = started.elapsed();
         #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
-        let pace = moved.sent as f64 / elapsed.as_secs_f64().max(1e-3);
+        let pace = moved.taken as f64 / elapsed.as_secs_f64().max(1e-3);
         console.info(&format!(
             "{} moved from {from} to {to} in {} ({}/s)",
-            counted(moved.sent, "message"),
+            counted(moved.taken, "message"),
             time(elapsed),
             rate(pace)
         ));
         let hidden = hidden.tell(from, &console).await;
-        let ended = end(&console, (from, is_fifo), (&moved, hidden), elapsed, &stop);
+        let event = json!({
+            "event": "report", "moved": moved.taken, "unmatched": moved.unmatched, "undelivered": moved.unsent,
+            "undeleted": moved.undeleted, "not_visible": hidden, "seconds": elapsed.as_secs_f64(),
+            "interrupted": stop.was_interrupted(),
+        });
+        let ended = end(&console, (from, is_fifo), ("sent", &moved), &event, &stop);
         told?;
         ended
     }
@@ -181,26 +186,12 @@ pub(super) async fn tell(
     }
 }
 
-/// Why messages that are in other hands were not deleted.
-pub(super) fn undeleted<'a>(because: Option<&'a str>, failure: Option<&'a str>) -> &'a str {
-    // A failure ends the receiving, and so may a refused deletion.
-    because.or(failure).unwrap_or("their time to be deleted was over")
-}
-
-/// What it means that as many messages are hidden as can be.
-pub(super) fn full(from: &str) -> String {
-    format!(
-        "{from} may have messages that were not received: SQS hides at most about 120,000 of a queue, and about that many were kept hidden \
-         until the end. Take those that do not match out of it first"
-    )
-}
-
-/// Prints what stays, writes the report, and decides how the program ends.
-fn end(
+/// Prints what stays, writes the report, and decides how the program ends. `done` is what was done with the messages that were taken.
+pub(super) fn end(
     console: &Console,
     (from, is_fifo): (&str, bool),
-    (moved, hidden): (&MoveResult, Option<u64>),
-    elapsed: Duration,
+    (done, moved): (&str, &MoveResult),
+    event: &Value,
     stop: &Stop,
 ) -> Result<CommandOutcome, Failure> {
     if moved.unmatched > 0 {
@@ -222,20 +213,21 @@ fn end(
         ));
     }
     if moved.undeleted > 0 {
+        // A failure ends the receiving, and so may a refused deletion.
+        let because = moved.undeleted_because.as_deref().or(moved.failure.as_deref());
         console.warn(&format!(
-            "{} were sent, but may still be in {from} as well: {}",
+            "{} were {done}, but may still be in {from} as well: {}",
             grouped(moved.undeleted),
-            undeleted(moved.undeleted_because.as_deref(), moved.failure.as_deref())
+            because.unwrap_or("their time to be deleted was over")
         ));
     }
     if moved.is_full() {
-        console.warn(&full(from));
+        console.warn(&format!(
+            "{from} may have messages that were not received: SQS hides at most about 120,000 of a queue, and about that many were kept \
+             hidden until the end. Take those that do not match out of it first"
+        ));
     }
-    let event = json!({
-        "event": "report", "moved": moved.sent, "unmatched": moved.unmatched, "undelivered": moved.unsent,
-        "undeleted": moved.undeleted, "not_visible": hidden, "seconds": elapsed.as_secs_f64(), "interrupted": stop.was_interrupted(),
-    });
-    console.report(&event)?;
+    console.report(event)?;
     if stop.was_interrupted() {
         console.info(&format!(
             "interrupted: the rest stays in {from}, and the same command continues"

@@ -1,9 +1,11 @@
 //! A place to write to.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::outcome::Failure;
 use crate::source::SCHEME;
 
 /// A file or folder, or an object or prefix in S3.
@@ -41,6 +43,13 @@ impl fmt::Display for Location {
 }
 
 impl Location {
+    /// Creates the folder that this option names.
+    pub(crate) fn create_folder(&self, option: &str) -> Result<(), Failure> {
+        let Self::File(folder) = self else { return Ok(()) };
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::WrongUse(format!("{option} {} cannot be created: {error}", folder.display())))
+    }
+
     /// The file in this folder, or the object below this prefix, with this name.
     pub(crate) fn below(&self, name: &str) -> Self {
         match self {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
-use super::moving::{deduplication_id, is_full, receive, undeleted};
+use super::moving::{MoveResult, deduplication_id, receive, undeleted};
 use super::queue::ExistingQueue;
 use crate::blocking::block_in_place;
 
@@ -33,32 +33,10 @@ pub(crate) struct Drain {
     pub(crate) stop: CancellationToken,
 }
 
-/// What came of it.
-#[derive(Debug, Default)]
-pub(crate) struct DrainResult {
-    /// Lines that are safe.
-    pub(crate) written: u64,
-    /// Messages that do not match, and stay.
-    pub(crate) unmatched: u64,
-    /// Messages that were written and not deleted: they come again.
-    pub(crate) undeleted: u64,
-    /// Why they were not, if it was not that their time was over.
-    pub(crate) undeleted_because: Option<String>,
-    /// Why not all messages were received or written.
-    pub(crate) failure: Option<String>,
-}
-
-impl DrainResult {
-    /// Whether messages may be left that were not received, because as many are hidden as can be.
-    pub(crate) fn is_full(&self) -> bool {
-        is_full(self.unmatched)
-    }
-}
-
 impl Drain {
     /// Writes the messages. Calls `watch` with the progress first.
-    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(ReceiveProgress)) -> DrainResult {
-        let mut drained = DrainResult::default();
+    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(ReceiveProgress)) -> MoveResult {
+        let mut drained = MoveResult::default();
         let messages = receive(&self.queue, &self.filter, self.most, &self.stop).messages();
         let progress = messages.progress();
         watch(progress.clone());
@@ -86,7 +64,7 @@ impl Drain {
             }
             match block_in_place(|| write(&matching, lines)) {
                 Ok(()) => {
-                    drained.written += matching.len() as u64;
+                    drained.taken += matching.len() as u64;
                     for received in &matching {
                         received.ticket.settle();
                     }
@@ -95,7 +73,7 @@ impl Drain {
             }
         }
         drop(chunks);
-        (drained.undeleted, drained.undeleted_because) = undeleted(&progress, drained.written, &self.stop).await;
+        (drained.undeleted, drained.undeleted_because) = undeleted(&progress, drained.taken, &self.stop).await;
         drained
     }
 }

@@ -47,22 +47,22 @@ pub(crate) struct Move {
     pub(crate) stop: CancellationToken,
 }
 
-/// What came of a move.
+/// What came of a move from a queue to another one or into a file.
 #[derive(Debug, Default)]
 pub(crate) struct MoveResult {
-    /// Messages that the other queue has accepted.
-    pub(crate) sent: u64,
+    /// Messages that the other queue has accepted, or whose lines are safe.
+    pub(crate) taken: u64,
     /// Messages that were not accepted, and stay.
     pub(crate) unsent: u64,
     /// Why the first of them was not.
     pub(crate) cause: Option<String>,
     /// Messages that do not match, and stay.
     pub(crate) unmatched: u64,
-    /// Messages that were accepted and not deleted: they are in both queues.
+    /// Messages that were taken and not deleted: they are in both places.
     pub(crate) undeleted: u64,
     /// Why they were not, if it was not that their time was over.
     pub(crate) undeleted_because: Option<String>,
-    /// Why not all messages were received.
+    /// Why not all messages were received or written.
     pub(crate) failure: Option<String>,
     /// Why the move ended before the queue was empty, if it did and nothing has failed.
     pub(crate) unread: Option<String>,
@@ -87,9 +87,9 @@ pub(super) fn receive(
 }
 
 impl MoveResult {
-    /// Whether messages may be left that were not received, because as many are hidden as can be.
+    /// Whether messages may be left that were not received, because as many are hidden as can be: the queue has seemed empty then.
     pub(crate) fn is_full(&self) -> bool {
-        is_full(self.unmatched + self.unsent)
+        self.unmatched + self.unsent >= MOST_HIDDEN
     }
 }
 
@@ -153,7 +153,7 @@ impl Move {
         let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, &stop).await;
         let moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
         MoveResult {
-            sent: report.delivered,
+            taken: report.delivered,
             undeleted,
             undeleted_because,
             unread,
@@ -183,11 +183,6 @@ pub(super) async fn undeleted(
             (settled.saturating_sub(progress.figures().deleted), Some(words))
         }
     }
-}
-
-/// Whether SQS may have hidden no more messages, so that the queue has seemed empty, when this many were kept hidden.
-pub(super) fn is_full(hidden: u64) -> bool {
-    hidden >= MOST_HIDDEN
 }
 
 /// The id by which a FIFO queue recognizes the message when it comes again after a kill: its own one. Messages that were sent more
@@ -274,7 +269,7 @@ mod tests {
         let (moved, stopped) = tokio::join!(job.run(drop), interrupted);
         let took = stopped.elapsed();
         assert!(took <= Duration::from_secs(40), "{took:?}");
-        assert_eq!((moved.sent, moved.undeleted), (to.len() as u64, moved.sent));
+        assert_eq!((moved.taken, moved.undeleted), (to.len() as u64, moved.taken));
         let because = moved.undeleted_because.unwrap_or_default();
         assert_eq!(because, "they were not deleted within 20 s");
     }

@@ -1,6 +1,5 @@
 //! Delivers the shards that a worker is given.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -51,10 +50,8 @@ impl<T: Target> Worker<T> {
     ) -> Result<Self, Failure> {
         job.console = job.console.without_bar();
         for (place, option) in [(&dead_letters, "--dead-letters"), (&checkpoints, "--checkpoints")] {
-            if let Some(Location::File(folder)) = place {
-                fs::create_dir_all(folder).map_err(|error| {
-                    Failure::WrongUse(format!("{option} {} cannot be created: {error}", folder.display()))
-                })?;
+            if let Some(place) = place {
+                place.create_folder(option)?;
             }
         }
         Ok(Self {

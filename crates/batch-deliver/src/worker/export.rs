@@ -1,6 +1,5 @@
 //! Exports the segments of tables to files or objects, a few for each segment.
 
-use std::fs;
 use std::path::Path;
 
 use futures::StreamExt;
@@ -76,13 +75,8 @@ impl SegmentJournal {
 impl Exporter {
     /// Creates the folders.
     pub(crate) fn checked(self) -> Result<Self, Failure> {
-        for (place, option) in [(&self.folder, "--export"), (&self.checkpoints, "--checkpoints")] {
-            if let Location::File(folder) = place {
-                fs::create_dir_all(folder).map_err(|error| {
-                    Failure::WrongUse(format!("{option} {} cannot be created: {error}", folder.display()))
-                })?;
-            }
-        }
+        self.folder.create_folder("--export")?;
+        self.checkpoints.create_folder("--checkpoints")?;
         Ok(self)
     }
 

@@ -25,12 +25,12 @@ const MOST_ASIDE: usize = 115_000;
 const GROUP: MessageSystemAttributeName = MessageSystemAttributeName::MessageGroupId;
 
 /// What is held, and what is due for it.
-pub(super) struct HeldState {
+pub(crate) struct HeldState {
     is_fifo: bool,
     visibility: Duration,
     stage: Stage,
     /// Receives that were not answered yet.
-    pub(super) calls: usize,
+    pub(crate) calls: usize,
     next: u64,
     messages: HashMap<u64, HeldMessage>,
     ready: VecDeque<u64>,
@@ -43,8 +43,8 @@ pub(super) struct HeldState {
     max_receives: Option<u32>,
     /// How often the message that came last was received.
     last_receives: u32,
-    /// The queue was asked for it.
-    pub(super) is_prepared: bool,
+    /// The queue was asked for it, and may have answered.
+    pub(crate) is_prepared: bool,
     to_delete: Vec<u64>,
     to_release: Vec<u64>,
     /// When a message was last in progress, or may have been.
@@ -54,7 +54,7 @@ pub(super) struct HeldState {
     /// The ids of messages that were settled and not deleted.
     undeleted: HashSet<String>,
     deletions: Deletions,
-    pub(super) failure: Option<SourceError>,
+    pub(crate) failure: Option<SourceError>,
     figures: ReceiveFigures,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Work {
 }
 
 impl HeldState {
-    pub(super) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
+    pub(crate) fn new(is_fifo: bool, visibility: Duration, window: usize) -> Self {
         Self {
             is_fifo,
             visibility,
@@ -133,30 +133,30 @@ impl HeldState {
         }
     }
 
-    pub(super) fn figures(&self) -> ReceiveFigures {
+    pub(crate) fn figures(&self) -> ReceiveFigures {
         ReceiveFigures {
             held: self.messages.len() as u64,
             ..self.figures
         }
     }
 
-    /// A call may have hidden messages.
-    pub(super) fn is_in_doubt(&mut self) {
+    /// A call may have hidden messages without anybody here knowing them.
+    pub(crate) fn is_in_doubt(&mut self) {
         self.active_at = Instant::now() + self.visibility;
     }
 
-    /// Messages become dead letters after this many receives.
-    pub(super) fn limit_receives(&mut self, max_receives: Option<u32>) {
+    /// Messages become dead letters after this many receives; `None` if they never do.
+    pub(crate) fn limit_receives(&mut self, max_receives: Option<u32>) {
         self.max_receives = max_receives;
     }
 
     /// The stream has ended.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.stage == Stage::Closed
     }
 
-    /// No more messages are received. What waits behind released ones is released as well.
-    pub(super) fn receives_no_more(&mut self) {
+    /// No more messages are received, and those that are held stay. What waits behind released ones is released as well.
+    pub(crate) fn receives_no_more(&mut self) {
         self.stage = Stage::Complete;
         for number in self.groups.take_released() {
             self.enter(number, Phase::Releasing);
@@ -180,7 +180,7 @@ impl HeldState {
         self.max_receives.is_none_or(|most| used <= most / 2)
     }
 
-    pub(super) fn load(&mut self) -> Load {
+    pub(crate) fn load(&mut self) -> Load {
         let can_spare = self.can_spare_receives();
         let wanted = self.reading_ahead.wanted(Instant::now(), self.handed_out, can_spare);
         Load {
@@ -196,18 +196,18 @@ impl HeldState {
         }
     }
 
-    /// Messages that may become ready.
-    pub(super) fn waiting(&self) -> usize {
+    /// Messages that may become ready: they wait behind others of their groups.
+    pub(crate) fn waiting(&self) -> usize {
         self.ready.len() + self.groups.waiting()
     }
 
-    pub(super) fn is_current(&self, number: u64) -> bool {
+    pub(crate) fn is_current(&self, number: u64) -> bool {
         let now = Instant::now();
         let held = self.messages.get(&number);
         held.is_some_and(|held| !held.has_expired && held.is_hidden(now))
     }
 
-    pub(super) fn hold(&mut self, mut message: Message) {
+    pub(crate) fn hold(&mut self, mut message: Message) {
         let Some(handle) = message.receipt_handle.take() else {
             return;
         };
@@ -242,7 +242,8 @@ impl HeldState {
         }
     }
 
-    pub(super) fn take(&mut self) -> Option<(u64, Message)> {
+    /// The next message and its number, if one is ready.
+    pub(crate) fn take(&mut self) -> Option<(u64, Message)> {
         let now = Instant::now();
         while let Some(number) = self.ready.pop_front() {
             let Some(held) = self.messages.get_mut(&number) else {
@@ -264,7 +265,8 @@ impl HeldState {
         None
     }
 
-    pub(super) fn close(&mut self) {
+    /// The stream has ended: what was not handed out is released, and what was set aside.
+    pub(crate) fn close(&mut self) {
         self.stage = Stage::Closed;
         self.ready.clear();
         self.groups.clear();
@@ -276,7 +278,7 @@ impl HeldState {
         }
     }
 
-    pub(super) fn settle(&mut self, number: u64) {
+    pub(crate) fn settle(&mut self, number: u64) {
         let Some(held) = self.handed_out(number) else {
             return;
         };
@@ -295,7 +297,7 @@ impl HeldState {
 
     /// The message becomes visible after the delay. Those behind it in its group are kept: SQS gives it out again alone, although they
     /// are hidden, and each of them has a receive less if it is received again.
-    pub(super) fn release(&mut self, number: u64, delay: Duration) {
+    pub(crate) fn release(&mut self, number: u64, delay: Duration) {
         let Some(held) = self.handed_out(number) else {
             return;
         };
@@ -320,7 +322,7 @@ impl HeldState {
     }
 
     /// The message is set aside, and those that wait behind it.
-    pub(super) fn set_aside(&mut self, number: u64) {
+    pub(crate) fn set_aside(&mut self, number: u64) {
         let Some(held) = self.handed_out(number) else {
             return;
         };

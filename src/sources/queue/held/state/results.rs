@@ -12,7 +12,7 @@ use crate::sources::error::SourceError;
 const MOST_REMEMBERED: usize = 100_000;
 
 impl HeldState {
-    pub(in crate::sources::queue::held) fn deleted(&mut self, number: u64, outcome: Result<(), Cause>) {
+    pub(crate) fn deleted(&mut self, number: u64, outcome: Result<(), Cause>) {
         let Some(held) = self.remove(number) else {
             return;
         };
@@ -34,7 +34,7 @@ impl HeldState {
         }
     }
 
-    pub(in crate::sources::queue::held) fn released(&mut self, number: u64, outcome: Result<(), Cause>) {
+    pub(crate) fn released(&mut self, number: u64, outcome: Result<(), Cause>) {
         self.remove(number);
         match outcome {
             Ok(()) => self.figures.released += 1,
@@ -45,13 +45,7 @@ impl HeldState {
         }
     }
 
-    pub(in crate::sources::queue::held) fn renewed(
-        &mut self,
-        number: u64,
-        at: Moment,
-        timeout: Duration,
-        outcome: Result<(), Cause>,
-    ) {
+    pub(crate) fn renewed(&mut self, number: u64, at: Moment, timeout: Duration, outcome: Result<(), Cause>) {
         match outcome {
             Ok(()) => self.reschedule(number, |held| held.has_been_renewed(at, timeout)),
             Err(cause) if is_of_the_handle(&cause) => self.expire(number),
@@ -67,7 +61,7 @@ impl HeldState {
         }
     }
 
-    pub(in crate::sources::queue::held) fn fail(&mut self, operation: &'static str, cause: Cause) {
+    pub(crate) fn fail(&mut self, operation: &'static str, cause: Cause) {
         self.failure.get_or_insert(SourceError { operation, cause });
     }
 }

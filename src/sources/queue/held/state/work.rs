@@ -8,7 +8,7 @@ use super::{HeldState, Work};
 use crate::sources::queue::held_message::Phase;
 
 impl HeldState {
-    pub(in crate::sources::queue::held) fn take_work(&mut self, now: Instant) -> Work {
+    pub(crate) fn take_work(&mut self, now: Instant) -> Work {
         let soon = now + self.visibility / 16;
         let mut due = Vec::new();
         while let Some(&(at, number)) = self.due.first().filter(|(at, _)| *at <= soon) {
