@@ -88,14 +88,15 @@ async fn begin(arguments: &Arguments, place: &Place) -> Result<()> {
         "it may cost {most:.2} dollars, and the cap is {:.2}: see --cap, --parts and --scale",
         arguments.cap
     );
-    match &place.endpoint {
-        Some(endpoint) => tell!("It is not AWS: {endpoint}"),
-        None => tell!(
+    let words = match &place.endpoint {
+        Some(endpoint) => format!("It is not AWS: {endpoint}"),
+        None => format!(
             "Account {}, {}",
             place.account().await.context("the account of the credentials")?,
             place.region
         ),
-    }
+    };
+    tell!("{words}");
     place.check(&arguments.parts).await?;
     ensure!(
         arguments.yes || ask("Run?")?,
