@@ -19,6 +19,7 @@ mod loopback;
 mod model;
 mod peers;
 mod real;
+mod recorded;
 mod run;
 mod scenario;
 mod simulated;
@@ -34,6 +35,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use clap::Parser;
+use recorded::{Recorded, Row};
 use run::{Measured, run};
 use scenario::Scenario;
 use strategies::Make;
@@ -46,9 +48,14 @@ const FRESH: u64 = 5;
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of a command line")]
 struct Arguments {
-    /// Only Adaptive, with the random cases; fails if a target is missed.
+    /// Only Adaptive, with the random cases; fails if a row misses its target and is worse than recorded. With --stack, --units or
+    /// --loopback, of which nothing is recorded, it fails if a target is missed.
     #[arg(long)]
     check: bool,
+    /// Only Adaptive, with the random cases: prints the tables of RESULTS.md, and rewrites what --check compares with; with --scenario or --skip, of
+    /// the rows that are run.
+    #[arg(long, conflicts_with_all = ["check", "strategy", "real", "stack", "units", "loopback"])]
+    record: bool,
     /// Realistic tables: partitions, indexes, growth, live traffic, random throttles. With --check after the others.
     #[arg(long)]
     real: bool,
@@ -71,11 +78,11 @@ struct Arguments {
     #[arg(long)]
     loopback: bool,
     /// Seeds, as in 0..20. The rules and constants were chosen on seeds below 1640; the default seeds were first run after that.
-    /// Default: 1640..1660; 1640..1645 with --real, 400..403 with --units, 400..401 with --loopback; with --check five fresh seeds,
-    /// which are printed.
+    /// Default: 1640..1660; 1640..1645 with --real, 400..403 with --units, 400..401 with --loopback; 99001..99011 with --record; with --check
+    /// five fresh seeds, which are printed.
     #[arg(long, value_parser = seeds)]
     seeds: Option<Range<u64>>,
-    /// The number of random cases. Default: 1000 with --check.
+    /// The number of random cases. Default: 1000 with --check or --record.
     #[arg(long)]
     random: Option<u64>,
     /// The first random case. Default: a million times the first seed.
@@ -90,6 +97,9 @@ struct Arguments {
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,
+    /// What --check compares with.
+    #[arg(skip)]
+    recorded: Option<Recorded>,
 }
 
 impl Arguments {
@@ -98,11 +108,21 @@ impl Arguments {
         self.scenario.as_ref().is_none_or(contains) && !self.skip.iter().any(contains)
     }
 
+    fn only_adaptive(&self) -> bool {
+        self.check || self.record
+    }
+
+    /// Whether the service is modelled, whose rows are recorded.
+    fn is_modelled(&self) -> bool {
+        !self.stack && !self.units && !self.loopback
+    }
+
     fn seeds(&self) -> Range<u64> {
         let usual = match self {
             Self { loopback: true, .. } => 400..401,
             Self { units: true, .. } => 400..403,
             Self { real: true, .. } => 1640..1645,
+            Self { record: true, .. } => 99001..99011,
             _ => 1640..1660,
         };
         self.seeds.clone().unwrap_or(usual)
@@ -116,7 +136,7 @@ impl Arguments {
     fn contestants(&self) -> Vec<(String, real::Contestant)> {
         let with = |(name, make)| (name, real::Contestant::Engine(make));
         let mut all = vec![with(strategies::adaptive())];
-        if !self.check {
+        if !self.only_adaptive() {
             all.extend(strategies::on_real_tables().into_iter().map(with));
             all.push(("SDK + backon".to_owned(), real::Contestant::Loop));
         }
@@ -126,7 +146,7 @@ impl Arguments {
     fn strategies(&self) -> Vec<strategies::Named> {
         let mut all = if self.units {
             units::strategies()
-        } else if self.check || self.loopback {
+        } else if self.only_adaptive() || self.loopback {
             vec![strategies::adaptive()]
         } else {
             std::iter::once(strategies::adaptive())
@@ -154,6 +174,9 @@ fn main() -> std::io::Result<()> {
         println!("--seeds {first}..{}", first + FRESH);
         arguments.seeds = Some(first..first + FRESH);
     }
+    if arguments.check && arguments.is_modelled() {
+        arguments.recorded = Some(Recorded::read()?);
+    }
     let lines = if arguments.real {
         Vec::new()
     } else if arguments.stack {
@@ -166,42 +189,62 @@ fn main() -> std::io::Result<()> {
         let scenarios = catalog::congested().into_iter().chain(catalog::lossy());
         compared(&arguments, scenarios, &run)
     };
-    let mut missed: usize = lines
-        .iter()
-        .filter(|line| ["Adaptive", units::BY_UNITS].contains(&line.strategy.as_str()))
-        .map(|line| line.missed().len())
-        .sum();
-    let modelled = !arguments.stack && !arguments.units && !arguments.loopback && !arguments.real;
-    if arguments.real || (arguments.check && modelled) {
-        missed += real_tables(&arguments);
+    let judged = |line: &&Line| ["Adaptive", units::BY_UNITS].contains(&line.strategy.as_str());
+    let mut rows: Vec<Row> = lines.iter().filter(judged).map(Line::row).collect();
+    let all = arguments.only_adaptive() && arguments.is_modelled();
+    if arguments.real || all {
+        rows.extend(real_tables(&arguments));
     }
-    let most = if arguments.check && modelled && arguments.scenario.is_none() {
-        1000
-    } else {
-        0
-    };
-    let count = arguments.random.unwrap_or(most);
+    let is_whole = all && !arguments.real && arguments.scenario.is_none() && arguments.skip.is_empty();
+    let count = arguments.random.unwrap_or(if is_whole { 1000 } else { 0 });
     if count > 0 {
-        missed += random_cases(&arguments, count, &strategies::adaptive().1);
+        rows.push(random_cases(&arguments, count, &strategies::adaptive().1));
     }
     if let Some(path) = &arguments.csv {
         let rows: Vec<String> = lines.iter().map(Line::csv).collect();
         fs::write(path, format!("{}\n{}\n", table::HEADER, rows.join("\n")))?;
     }
-    if arguments.check && missed > 0 {
-        return Err(std::io::Error::other(format!("{missed} targets missed")));
+    if arguments.record {
+        let before = if is_whole {
+            Recorded::default()
+        } else {
+            Recorded::read()?
+        };
+        return before.renewed(&rows).write();
     }
-    Ok(())
+    if !arguments.check {
+        return Ok(());
+    }
+    let failed = if let Some(recorded) = &arguments.recorded {
+        let worse = rows.iter().filter(|row| !recorded.worse(row).is_empty());
+        let mut failed: Vec<String> = worse.map(|row| format!("{}: worse than recorded", row.name)).collect();
+        if is_whole {
+            failed.extend(
+                recorded
+                    .missing(&rows)
+                    .iter()
+                    .map(|name| format!("{name}: recorded, and not run")),
+            );
+        }
+        failed
+    } else {
+        rows.iter().flat_map(Row::missed).collect()
+    };
+    if failed.is_empty() {
+        println!("{} rows, none worse than recorded", rows.len());
+        return Ok(());
+    }
+    Err(std::io::Error::other(failed.join("; ")))
 }
 
-/// Runs the scenarios of real tables with all contestants, and returns how many targets the default strategy misses.
-fn real_tables(arguments: &Arguments) -> usize {
+/// Runs the scenarios of real tables with all contestants, and returns the rows of the default strategy.
+fn real_tables(arguments: &Arguments) -> Vec<Row> {
     let mut contestants = arguments.contestants();
     if let Some(part) = &arguments.strategy {
         contestants.retain(|(name, _)| name.contains(part));
     }
     let (names, contestants): (Vec<String>, Vec<real::Contestant>) = contestants.into_iter().unzip();
-    let mut missed = 0;
+    let mut rows = Vec::new();
     println!("{}", real::HEADER);
     for scenario in real::scenarios() {
         if !arguments.wants(&scenario.name) {
@@ -212,18 +255,18 @@ fn real_tables(arguments: &Arguments) -> usize {
         for (place, name) in names.iter().enumerate() {
             let of_one = runs.iter().map(|run| run[place].clone()).collect();
             let line = real::Line::new(name, &scenario, of_one);
-            line.print();
+            line.print(arguments.recorded.as_ref());
             if arguments.each {
                 for (seed, run) in seeds.iter().zip(&line.runs) {
                     println!("    {seed}: {run}");
                 }
             }
             if line.contestant == "Adaptive" {
-                missed += line.missed().len();
+                rows.push(line.row());
             }
         }
     }
-    missed
+    rows
 }
 
 /// How a scenario is run.
@@ -241,7 +284,7 @@ fn compared(arguments: &Arguments, scenarios: impl IntoIterator<Item = Scenario>
                 &scenario,
                 run_all(&cases, &|(scenario, seed)| run(scenario, *seed, make)),
             );
-            line.print();
+            line.print(arguments.recorded.as_ref());
             if arguments.each {
                 for ((_, seed), run) in cases.iter().zip(&line.runs) {
                     println!("    {seed}: {run}");
@@ -263,7 +306,7 @@ fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
         {
             for (name, make) in &arguments.strategies() {
                 let line = Line::new(name, scenario, vec![loopback::run(scenario, seed, make)?]);
-                line.print();
+                line.print(arguments.recorded.as_ref());
                 lines.push(line);
             }
         }
@@ -271,8 +314,9 @@ fn in_real_time(arguments: &Arguments) -> std::io::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Runs random cases, and returns how many of their targets are missed.
-fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
+/// Runs random cases, and returns their row. Its figures are the shares of the cases that are above the limits of a half, of nine tenths and of
+/// 99 in 100.
+fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> Row {
     const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
     const TIME: [f64; 3] = [1.003, 1.015, 1.07];
     const REJECTED: [f64; 3] = [0.8, 2.2, 4.5];
@@ -298,8 +342,21 @@ fn random_cases(arguments: &Arguments, count: u64, make: &Make) -> usize {
     let time = percentiles(&|run| run.time);
     let rejected = percentiles(&|run| run.rejected);
     println!("random: 50, 90, 99% have time {time:.4?} of {TIME:?}, rejected {rejected:.3?} of {REJECTED:?}");
-    let missed = |is: [f64; 3], most: [f64; 3]| is.iter().zip(most).filter(|(is, most)| *is > most).count();
-    missed(time, TIME) + missed(rejected, REJECTED)
+    let mut row = Row::new("random");
+    let names = [
+        ["time of 50%", "time of 90%", "time of 99%"],
+        ["rejected of 50%", "rejected of 90%", "rejected of 99%"],
+    ];
+    for (place, part) in PARTS.iter().enumerate() {
+        let mut most = |what, most: f64, of: &dyn Fn(&Measured) -> f64| {
+            let above = runs.iter().map(|run| f64::from(u8::from(of(run) > most)));
+            row.mean(what, 1.0 - part, above.collect());
+        };
+        most(names[0][place], TIME[place], &|run| run.time);
+        most(names[1][place], REJECTED[place], &|run| run.rejected);
+    }
+    println!("{}", row.verdict(arguments.recorded.as_ref()));
+    row
 }
 
 /// Runs all cases, on as many threads as there are cores.

@@ -1,5 +1,6 @@
 //! The results of the runs of a scenario, as a line of a table.
 
+use super::recorded::{Recorded, Row};
 use super::run::{CUT_OFF, Measured};
 use super::scenario::{Scenario, Targets};
 
@@ -49,35 +50,52 @@ impl Line {
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     }
 
-    /// The targets that were missed, in words.
-    pub(crate) fn missed(&self) -> Vec<String> {
-        let targets = &self.targets;
-        let mut missed = Vec::new();
-        let mut most = |what: &str, is: f64, most: f64| {
-            if is > most || is.is_nan() {
-                missed.push(format!("{what} {is:.4} > {most:.4}"));
-            }
-        };
-        most("mean", self.mean(|run| run.time), targets.mean);
-        most("worst", self.worst(|run| run.time), targets.worst);
-        let rejected = self.mean(|run| if self.lossy { run.excess } else { run.rejected });
-        most("rejected", rejected, targets.rejected);
-        most("calls", self.mean(|run| run.calls), targets.calls);
-        most("adapts", self.adapts().unwrap_or(0.0), targets.adapts);
-        most(
-            "attempts",
-            self.worst(|run| f64::from(run.attempts)),
-            f64::from(targets.attempts),
-        );
-        most("undelivered", self.worst(|run| run.lost as f64), 0.0);
-        if let Some((median, least)) = self.jains() {
-            most("unfair median", -median, -targets.jain_median);
-            most("unfair least", -least, -targets.jain_least);
-        }
-        missed
+    fn each(&self, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+        self.runs.iter().map(of).collect()
     }
 
-    pub(crate) fn print(&self) {
+    /// The targets, and what is measured of them.
+    pub(crate) fn row(&self) -> Row {
+        let targets = &self.targets;
+        let mut row = Row::new(&self.scenario);
+        let time = || self.each(|run| run.time);
+        row.most("time", "mean", self.mean(|run| run.time), targets.mean, time());
+        row.worst("time", "worst", targets.worst, time());
+        let rejected = self.each(|run| if self.lossy { run.excess } else { run.rejected });
+        row.mean("rejected", targets.rejected, rejected);
+        row.mean("calls", targets.calls, self.each(|run| run.calls));
+        let adapts = self.runs.iter().filter_map(|run| run.adapts).collect();
+        row.mean("adapts", targets.adapts, adapts);
+        let attempts = self.each(|run| f64::from(run.attempts));
+        row.worst("attempts", "attempts", f64::from(targets.attempts), attempts);
+        row.worst("undelivered", "undelivered", 0.0, self.each(|run| run.lost as f64));
+        if let Some((median, least)) = self.jains() {
+            let unfair = || {
+                self.runs
+                    .iter()
+                    .filter_map(|run| run.jain)
+                    .map(|jain| 1.0 - jain)
+                    .collect()
+            };
+            row.most(
+                "unfair",
+                "unfair median",
+                1.0 - median,
+                1.0 - targets.jain_median,
+                unfair(),
+            );
+            row.most(
+                "unfair",
+                "unfair least",
+                1.0 - least,
+                1.0 - targets.jain_least,
+                unfair(),
+            );
+        }
+        row
+    }
+
+    pub(crate) fn print(&self, recorded: Option<&Recorded>) {
         let jain = self
             .jains()
             .map_or(String::new(), |(median, least)| format!("{median:.3}/{least:.3}"));
@@ -101,18 +119,13 @@ impl Line {
             adapts,
             jain,
             self.worst(|run| f64::from(run.attempts)),
-            self.verdict(),
+            self.verdict(recorded),
         );
     }
 
     /// Whether the targets were met, and the remarks.
-    fn verdict(&self) -> String {
-        let missed = self.missed();
-        let verdict = if missed.is_empty() {
-            "met".to_owned()
-        } else {
-            format!("MISSED {}", missed.join(", "))
-        };
+    fn verdict(&self, recorded: Option<&Recorded>) -> String {
+        let verdict = self.row().verdict(recorded);
         let cut_off = self.cut_off();
         if cut_off == 0 {
             return verdict;
@@ -140,7 +153,7 @@ impl Line {
             self.worst(|run| f64::from(run.attempts)),
             self.worst(|run| run.lost as f64),
             self.cut_off(),
-            self.missed().len(),
+            self.row().missed().len(),
         )
     }
 }

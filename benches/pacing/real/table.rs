@@ -1,5 +1,6 @@
 //! The results of the runs of a scenario, as a line of a table.
 
+use super::super::recorded::{Recorded, Row};
 use super::latency::Waits;
 use super::run::Measured;
 use super::scenario::Scenario;
@@ -36,32 +37,31 @@ impl Line {
         self.mean(|run| of(&run.cold))
     }
 
-    /// The targets that were missed, in words.
-    pub(crate) fn missed(&self) -> Vec<String> {
-        let targets = &self.scenario.targets;
-        let mut missed = Vec::new();
-        let mut most = |what: &str, is: f64, most: f64| {
-            if is > most || is.is_nan() {
-                missed.push(format!("{what} {is:.3} > {most:.3}"));
-            }
-        };
-        most("time", self.mean(|run| run.time), targets.time);
-        let unavoidable = self.scenario.unavoidable();
-        most(
-            "rejected",
-            self.mean(|run| run.rejected) - unavoidable,
-            targets.rejected,
-        );
-        most("cold p99", self.wait(|cold| cold.p99), targets.p99);
-        most("cold mean", self.wait(|cold| cold.mean), targets.mean);
-        most("calls", self.mean(|run| run.calls), targets.calls);
-        most("unfair", -self.mean(|run| run.jain), -targets.jain);
-        most("tenant's throttles", self.mean(|run| run.tenant), targets.tenant);
-        most("undelivered", self.worst(|run| run.lost as f64), 0.0);
-        missed
+    fn each(&self, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+        self.runs.iter().map(of).collect()
     }
 
-    pub(crate) fn print(&self) {
+    /// The targets, and what is measured of them.
+    pub(crate) fn row(&self) -> Row {
+        let targets = &self.scenario.targets;
+        let mut row = Row::new(&self.scenario.name);
+        row.mean("time", targets.time, self.each(|run| run.time));
+        let unavoidable = self.scenario.unavoidable();
+        row.mean(
+            "rejected",
+            targets.rejected,
+            self.each(|run| run.rejected - unavoidable),
+        );
+        row.mean("cold p99", targets.p99, self.each(|run| run.cold.p99));
+        row.mean("cold mean", targets.mean, self.each(|run| run.cold.mean));
+        row.mean("calls", targets.calls, self.each(|run| run.calls));
+        row.mean("unfair", 1.0 - targets.jain, self.each(|run| 1.0 - run.jain));
+        row.mean("tenant's throttles", targets.tenant, self.each(|run| run.tenant));
+        row.worst("undelivered", "undelivered", 0.0, self.each(|run| run.lost as f64));
+        row
+    }
+
+    pub(crate) fn print(&self, recorded: Option<&Recorded>) {
         let cold = [
             self.wait(|cold| cold.median),
             self.wait(|cold| cold.p99),
@@ -81,17 +81,8 @@ impl Line {
             self.worst(|run| f64::from(run.attempts)),
             self.mean(|run| run.jain),
             self.mean(|run| run.tenant),
-            self.verdict(),
+            self.row().verdict(recorded),
         );
-    }
-
-    fn verdict(&self) -> String {
-        let missed = self.missed();
-        if missed.is_empty() {
-            "met".to_owned()
-        } else {
-            format!("MISSED {}", missed.join(", "))
-        }
     }
 }
 

@@ -118,11 +118,11 @@ use crate::jitter::Jitter;
 /// | `Outage` | the service takes nothing | look at the service |
 ///
 /// # Weak spots
-/// At a round trip of 80 ms, or as a burst ends, 2 to 4% of the entries are rejected. While a whole partition is out whose keys
+/// At a round trip of 80 ms, or as a burst ends, 2% of the entries are rejected. While a whole partition is out whose keys
 /// are each seen once, every entry of it is tried once. Hot entries of a target without keys slow all others down.
 ///
 /// Rejections that do not depend on the pace cost little time up to 5% of the calls, or of the entries of calls of 25. With 10% of the
-/// calls, at a limit of 1,000 entries a second, a load takes 1.7 times the best time, and with 10% of the entries ten times. In smaller
+/// calls, at a limit of 1,000 entries a second, a load takes 1.9 times the best time, and with 10% of the entries some do not end. In smaller
 /// calls a single rejected entry is a larger share, and where rejections come together they are signals. More than that always counts as
 /// a lack of capacity. If it does not end at a lower pace, as with other applications that retry without a pace, the pace falls to an entry a
 /// second.
