@@ -5,8 +5,8 @@ use super::super::harmless::SHARE;
 /// The usual size, in entries or units: nearly every service accepts as much at once.
 const USUAL: f64 = 25.0;
 
-/// After this many calls in a row that were accepted in part, and of which more than the harmless share was rejected, the service accepts
-/// less at once. The most that it accepted of one is the size then. Where a tenth of the entries is rejected at random, this does not happen
+/// After this many calls that were accepted in part, and of which more than the harmless share was rejected, the service accepts less
+/// at once. The most that it accepted of one is the size then. Where a tenth of the entries is rejected at random, this does not happen
 /// in millions of calls of 25.
 const IN_PART: u32 = 20;
 
@@ -14,7 +14,8 @@ const IN_PART: u32 = 20;
 #[derive(Debug)]
 pub(super) struct SmallCall {
     size: f64,
-    /// Calls in a row that were accepted in part, and the most that was accepted of one.
+    /// Calls that were accepted in part, whatever they carried, since the last one of this size that was accepted; and the most that was
+    /// accepted of one of them.
     in_part: u32,
     most: f64,
 }
@@ -38,7 +39,7 @@ impl SmallCall {
     pub(super) fn observe(&mut self, sent: f64, accepted: f64) {
         if accepted >= (1.0 - SHARE) * self.size {
             *self = Self::of(accepted.clamp(self.size, USUAL));
-        } else if sent >= self.size && accepted > 0.0 {
+        } else if accepted > 0.0 && accepted < (1.0 - SHARE) * sent {
             self.in_part += 1;
             self.most = self.most.max(accepted);
             if self.in_part == IN_PART {
@@ -66,6 +67,10 @@ mod tests {
         assert!((call.size() - USUAL).abs() < 1e-9);
         call.observe(25.0, accepted(IN_PART));
         assert!((call.size() - 20.0).abs() < 1e-9);
+        for _ in 0..IN_PART {
+            call.observe(10.0, 5.0);
+        }
+        assert!((call.size() - 5.0).abs() < 1e-9);
         for accepted in [22.0, 100.0] {
             call.observe(100.0, accepted);
             assert!((call.size() - accepted.min(USUAL)).abs() < 1e-9);
