@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::guarantees::entries::{message, put};
 use crate::support::cases::cases;
 use crate::support::paused::paused;
-use crate::support::phases::{ROUND_TRIP, after, phases, works};
+use crate::support::phases::{ROUND_TRIP, after, phases, queue, works};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
@@ -43,13 +43,7 @@ proptest! {
     #[test]
     fn every_sender_of_a_producer_has_its_receipt_soon_after_the_faults_of_its_queue(phase in phases(), work in works()) {
         paused(async {
-            let simulator = Simulator::new(5);
-            simulator.set_latency(Latency::fixed(ROUND_TRIP));
-            let queue = simulator.queue("orders", QueueOptions::default().capacity(work.capacity()));
-            queue.set_faults(phase.faults());
-            if phase.is_exhausted {
-                queue.set_capacity(Capacity::per_second(0.0));
-            }
+            let (simulator, queue) = queue(&phase, &work);
             let delivery = Delivery::to_sqs(simulator.sqs_client(), queue.url()).options(work.options());
             let producer = delivery.producer();
             let heal = || {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_batch_delivery::DeliveryOptions;
-use aws_batch_simulator::{Capacity, Faults, InjectedFault};
+use aws_batch_simulator::{Capacity, Faults, InjectedFault, Latency, Queue, QueueOptions, Simulator};
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -117,6 +117,18 @@ impl Work {
             + 2 * Duration::from_secs_f64(seconds)
             + ROUND_TRIP * calls * 2
     }
+}
+
+/// A queue in the phase.
+pub(crate) fn queue(phase: &Phase, work: &Work) -> (Simulator, Queue) {
+    let simulator = Simulator::new(5);
+    simulator.set_latency(Latency::fixed(ROUND_TRIP));
+    let queue = simulator.queue("orders", QueueOptions::default().capacity(work.capacity()));
+    queue.set_faults(phase.faults());
+    if phase.is_exhausted {
+        queue.set_capacity(Capacity::per_second(0.0));
+    }
+    (simulator, queue)
 }
 
 /// Runs the future while the phase lasts and then until it ends. Returns how long that took after the phase.
