@@ -11,13 +11,13 @@ use crate::contestant::beside_this;
 pub enum Transport {
     /// HTTP.
     Direct,
-    /// HTTP, through a front that counts connections.
+    /// HTTP, through a proxy that counts connections.
     Http,
-    /// TLS, through the same front.
+    /// TLS, through the same proxy.
     Tls,
 }
 
-/// The file with the certificate and the key of the front.
+/// The file with the certificate and the key of the proxy.
 const IDENTITY: &str = "identity.pem";
 
 impl Transport {
@@ -35,16 +35,16 @@ impl Transport {
         match self {
             Self::Direct => {}
             Self::Http => {
-                service.arg("--front");
+                service.arg("--proxy");
             }
             Self::Tls => {
-                service.arg("--front").arg("--identity").arg(beside_this(IDENTITY));
+                service.arg("--proxy").arg("--identity").arg(beside_this(IDENTITY));
                 contestant.arg("--certificate").arg(beside_this(IDENTITY));
             }
         }
     }
 
-    /// Makes the certificate of the front. Its key is of the kind that AWS has.
+    /// Makes the certificate of the proxy. Its key is of the kind that AWS has.
     pub async fn make_identity() -> Result<(), Failure> {
         let mut openssl = Command::new("openssl");
         openssl.args("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' '));

@@ -1,17 +1,17 @@
-//! The service: the simulator over loopback HTTP, with TLS if it has a front with a certificate, in a process of its own.
+//! The service: the simulator over loopback HTTP, with TLS if it has a proxy with a certificate, in a process of its own.
 //!
 //! It prints its endpoint. On the first line that it reads it makes the table or the queue anew and empty, on the second it
 //! prints its tally.
 
-mod front;
+mod proxy;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use aws_batch_simulator::{KeyType, Latency, Queue, QueueOptions, Simulator, Statistics, Table, TableOptions};
 use clap::Parser;
-use front::Front;
 use peers::{FIFO_QUEUE, Failure, Offered, QUEUE, Scenario, Service, TABLE, Tally, Trouble, number_of_body};
+use proxy::Proxy;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin, stdin};
 
 #[derive(Parser)]
@@ -20,11 +20,11 @@ struct Arguments {
     scenario: String,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Connections lead through a front that counts them
+    /// Connections pass through a proxy that counts them
     #[arg(long)]
-    front: bool,
-    /// The certificate and the key of the front, which then has TLS
-    #[arg(long, requires = "front")]
+    proxy: bool,
+    /// The certificate and the key of the proxy, which then has TLS
+    #[arg(long, requires = "proxy")]
     identity: Option<PathBuf>,
 }
 
@@ -35,14 +35,14 @@ async fn main() -> Result<(), Failure> {
     let simulator = Simulator::new(arguments.seed);
     simulator.set_latency(Latency::fixed(scenario.round_trip()));
     let server = simulator.serve("127.0.0.1:0").await?;
-    let front = if arguments.front {
-        Some(Front::before(server.address(), arguments.identity.as_deref()).await?)
+    let proxy = if arguments.proxy {
+        Some(Proxy::before(server.address(), arguments.identity.as_deref()).await?)
     } else {
         None
     };
     println!(
         "{}",
-        front.as_ref().map_or(server.endpoint(), |front| front.endpoint.clone())
+        proxy.as_ref().map_or(server.endpoint(), |proxy| proxy.endpoint.clone())
     );
 
     let mut lines = BufReader::new(stdin()).lines();
@@ -61,7 +61,7 @@ async fn main() -> Result<(), Failure> {
             tally_of_queue(&queue, &scenario.offered())
         }
     };
-    tally.connections = front.as_ref().map_or(0, Front::connections);
+    tally.connections = proxy.as_ref().map_or(0, Proxy::connections);
     println!("{}", serde_json::to_string(&tally)?);
     Ok(())
 }

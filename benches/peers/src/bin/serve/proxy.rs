@@ -1,4 +1,4 @@
-//! A front of the simulator that counts connections, and has TLS if it has a certificate.
+//! A proxy in front of the simulator that counts connections, and has TLS if it has a certificate.
 
 use std::fs;
 use std::io;
@@ -16,12 +16,12 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-pub struct Front {
+pub struct Proxy {
     pub endpoint: String,
     connections: Arc<AtomicU64>,
 }
 
-impl Front {
+impl Proxy {
     /// The file has the certificate and its key.
     pub async fn before(service: SocketAddr, identity: Option<&Path>) -> Result<Self, Failure> {
         let acceptor = identity.map(acceptor).transpose()?;
