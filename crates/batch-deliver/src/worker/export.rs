@@ -112,7 +112,7 @@ impl Exporter {
         let opened = opened
             .await
             .map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
-        let settled_before = opened.settled;
+        let (settled_before, scan_id) = (opened.settled, opened.scan_id().to_owned());
         let continued = scan
             .continued(Some(opened), stop)
             .map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
@@ -121,8 +121,13 @@ impl Exporter {
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
             // A part that is written again, because its checkpoint was not, has the same name: it begins after the same item, and ends
-            // with the same one, however the pages are cut.
-            let name = format!("{}-{:012}.jsonl.gz", shard.name(None), settled_before + written);
+            // with the same one, however the pages are cut. A worker that begins the segment anew, because its answer was late and the
+            // checkpoint is gone, does not replace the parts of the one that has exported it.
+            let name = format!(
+                "{}-{scan_id}-{:012}.jsonl.gz",
+                shard.name(None),
+                settled_before + written
+            );
             let (part, ended) = self.part(&name, &mut items, key.as_ref()).await?;
             let is_last = ended.is_err() || part.bytes < self.part_bytes;
             if part.items == 0 {

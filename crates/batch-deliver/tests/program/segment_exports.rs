@@ -1,5 +1,6 @@
 //! Workers that export the segments of a table.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -99,6 +100,30 @@ fn an_export_whose_worker_is_killed_has_every_item_once_in_the_end() {
     terminate(worker);
     let (ids, _) = exported(&tables.folder);
     assert!(ids == (0..ITEMS).collect::<Vec<_>>(), "{} items", ids.len());
+}
+
+/// Its task was handed to another one, which has exported the segment, answered, and removed the checkpoint.
+#[test]
+fn a_worker_that_begins_an_exported_segment_anew_replaces_none_of_its_parts() {
+    let tables = Tables::new(2_000, 1e6);
+    let shard = tables.plan(1);
+    let run = || {
+        let activity = Activity::new(shard.clone());
+        let worker = exporting(&tables, &activity);
+        assert_eq!(activity.answer().0, "SendTaskSuccess");
+        terminate(worker);
+    };
+    run();
+    // The parts of the second export end with other items.
+    let without = "delete --table items --where id<:some --value :some=100 --yes";
+    tables
+        .folder
+        .run(&format!("{without} {}", tables.from.arguments()))
+        .expect(0, "100");
+    run();
+    let (ids, _) = exported(&tables.folder);
+    let ids: BTreeSet<u32> = ids.into_iter().collect();
+    assert_eq!(ids, (0..2_000).collect());
 }
 
 #[test]

@@ -205,6 +205,19 @@ fn the_same_seed_has_the_same_trace_byte_for_byte() {
     }
 }
 
+/// A late answer gives a worker a segment that another one has exported.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn fleets_that_lost_entries_do_not_lose_them_again() {
+    if let Some(seed) = entropy::seed() {
+        return run(seed);
+    }
+    let name = "fleet::fleets_that_lost_entries_do_not_lose_them_again";
+    for (seed, cut) in [(20_717, "faults=0 entries=2198 workers=2 shards=1 skew=none")] {
+        Replay::of(name, seed, &cut.parse().unwrap()).ended.unwrap();
+    }
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
 fn whatever_happens_to_a_fleet_in_one_process_each_entry_is_delivered_or_a_dead_letter() {
