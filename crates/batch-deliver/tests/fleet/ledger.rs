@@ -228,6 +228,9 @@ impl Ledger {
 
     /// A worker sends these entries.
     pub(crate) fn sends(&mut self, worker: usize, numbers: &BTreeSet<u32>, now: Duration) {
+        if numbers.is_empty() {
+            return;
+        }
         self.sent.entry(worker).or_default().extend(numbers);
         let again = self.resumed.get(&worker).and_then(|(shard, settled)| {
             let again = settled.intersection(numbers).next()?;

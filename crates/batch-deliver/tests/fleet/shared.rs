@@ -88,6 +88,10 @@ impl Shared {
             .unwrap()
             .next(service)
             .filter(|_| !self.end.has_come());
+        if service == Service::Destination {
+            // What a fault holds up was sent before what the worker does meanwhile.
+            self.ledger().sends(worker, &sent(request), self.clock.now());
+        }
         if let Some(fault) = fault {
             let mut healed = self.healed.lock().unwrap();
             *healed = (*healed).max(self.clock.now() + fault.lasts());
@@ -188,7 +192,7 @@ impl Shared {
         match service {
             Service::Storage => Some(self.store(worker, request)),
             Service::Activity => Some(self.act(worker, request, is_heard).await),
-            Service::Destination => self.forward(worker, request).await,
+            Service::Destination => self.forward(request).await,
         }
     }
 
@@ -242,9 +246,10 @@ impl Shared {
         match (shard, operation) {
             (Some(shard), "SendTaskSuccess") => self.ledger().says_delivered(worker, shard),
             (Some(shard), "SendTaskFailure") => {
-                // Another cause is that its checkpoint is another worker's.
+                // Another cause is that its checkpoint is another worker's, and so it is when an answer that was lost is sent again late.
                 let cause = body["cause"].as_str().unwrap_or_default();
-                if cause.starts_with("the worker had to stop") {
+                let is_last = self.activity.holders(shard).last() == Some(&worker);
+                if is_last && cause.starts_with("the worker had to stop") {
                     self.ledger().says_interrupted(worker, shard);
                 }
             }
@@ -304,16 +309,10 @@ impl Shared {
     }
 
     /// Sends the request to the simulator.
-    async fn forward(&self, worker: usize, request: &Request) -> Option<Response> {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let operation = operation(request);
-        let sent = sent(operation, &body);
-        if !sent.is_empty() {
-            let mut ledger = self.ledger();
-            ledger.sends(worker, &sent, self.clock.now());
-            if ledger.applied().iter().any(|number| sent.contains(number)) {
-                self.rare.reach(rare::SENT_AGAIN);
-            }
+    async fn forward(&self, request: &Request) -> Option<Response> {
+        let sent = sent(request);
+        if self.ledger().applied().iter().any(|number| sent.contains(number)) {
+            self.rare.reach(rare::SENT_AGAIN);
         }
         let target = request.header("x-amz-target").unwrap_or_default();
         let begun = self.clock.now();
@@ -325,7 +324,8 @@ impl Shared {
         if is_refused && !sent.is_empty() {
             self.rare.reach(if sent.len() > 1 { rare::HALVED } else { rare::ALONE });
         }
-        if operation == "Scan" {
+        if operation(request) == "Scan" {
+            let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
             let found: Value = serde_json::from_slice(&answer.2).unwrap_or_default();
             let items = found["Items"].as_array().into_iter().flatten().filter_map(number);
             let segment = body["Segment"]
@@ -352,7 +352,8 @@ pub(crate) fn operation(request: &Request) -> &str {
 }
 
 /// The numbers of the entries that a request sends.
-fn sent(operation: &str, body: &Value) -> BTreeSet<u32> {
+fn sent(request: &Request) -> BTreeSet<u32> {
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let of_messages = || {
         let bodies = body["Entries"].as_array().into_iter().flatten();
         let bodies = bodies.filter_map(|entry| entry["MessageBody"].as_str());
@@ -365,10 +366,10 @@ fn sent(operation: &str, body: &Value) -> BTreeSet<u32> {
         let writes = tables.filter_map(|(_, writes)| writes.as_array()).flatten();
         writes.filter_map(|write| number(&write["PutRequest"])).collect()
     };
-    match operation {
+    match operation(request) {
         "SendMessageBatch" => of_messages(),
         "BatchWriteItem" => of_items(),
-        "PutItem" => number(body).into_iter().collect(),
+        "PutItem" => number(&body).into_iter().collect(),
         _ => BTreeSet::new(),
     }
 }
