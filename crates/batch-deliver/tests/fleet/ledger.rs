@@ -52,8 +52,9 @@ pub(crate) struct Ledger {
     /// What each worker has put last, and the workers whose last put was refused.
     last_put: HashMap<usize, Vec<u8>>,
     refused: HashSet<usize>,
-    /// What each worker has sent of its shard.
+    /// What each worker has sent of its shard, and how many entries were applied before it began it.
     sent: HashMap<usize, BTreeSet<u32>>,
+    applied_before: HashMap<usize, usize>,
     /// Whether a request to the destination had a fault, so that a worker may not know what it has delivered.
     pub(crate) is_in_doubt: bool,
     /// The heartbeats of each worker since it has last had an answer, by the ids of their calls.
@@ -94,6 +95,7 @@ impl Ledger {
             last_put: HashMap::new(),
             refused: HashSet::new(),
             sent: HashMap::new(),
+            applied_before: HashMap::new(),
             is_in_doubt: false,
             unheard: HashMap::new(),
             told: HashSet::new(),
@@ -259,6 +261,8 @@ impl Ledger {
         self.sent.remove(&worker);
         self.resumed.remove(&worker);
         self.putting.remove(&worker);
+        let before = self.applied().len();
+        self.applied_before.insert(worker, before);
     }
 
     /// A worker says that it had to stop. What it has delivered is in the checkpoint then, if it knows of it. In a segment, that is so up
@@ -273,9 +277,12 @@ impl Ledger {
         }
         let settled = settled.clone();
         let sent = self.sent.get(&worker).cloned().unwrap_or_default();
+        // An earlier worker may have delivered entries that its checkpoint does not have.
+        let before = self.applied_before.get(&worker).copied().unwrap_or_default();
         let forgotten: Vec<u32> = self
             .applied()
             .iter()
+            .skip(before)
             .filter(|number| sent.contains(number) && !settled.contains(number))
             .copied()
             .collect();
