@@ -340,14 +340,13 @@ impl Fleet {
         Ok(())
     }
 
-    /// Tells the workers to stop, and waits for their ends.
+    /// Ends the faults, tells the workers to stop, and waits for their ends.
     async fn stop(&self) -> Result<(), String> {
         let shared = self.shared();
         shared.end.set();
         let count = shared.workers.all().len();
         let until = shared.clock.now() + LONGEST_STOP;
         for worker in 0..count {
-            shared.workers.thaw(worker);
             shared.workers.terminate(worker);
         }
         while let Some(worker) = (0..count).find(|worker| !shared.workers.has_ended(*worker)) {

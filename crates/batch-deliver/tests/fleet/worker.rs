@@ -22,11 +22,10 @@ pub(crate) struct Worker {
     said: PathBuf,
     is_killed: bool,
     is_terminated: bool,
-    pub(crate) is_frozen: bool,
+    /// The faults that freeze it. It is frozen until the last one is over.
+    pub(crate) freezes: usize,
     /// Until when it is cut off from which service, and whether what it sends arrives.
     pub(crate) cut: Option<Cut>,
-    /// Until when it was cut off from S3 for the last time.
-    pub(crate) had_no_storage_until: Option<Duration>,
     status: Option<ExitStatus>,
 }
 
@@ -73,9 +72,8 @@ impl Workers {
             said,
             is_killed: false,
             is_terminated: false,
-            is_frozen: false,
+            freezes: 0,
             cut: None,
-            had_no_storage_until: None,
             status: None,
         });
         number
@@ -118,12 +116,15 @@ impl Workers {
 
     pub(crate) fn freeze(&self, number: usize) {
         self.all()[number].signal("-STOP");
-        self.all()[number].is_frozen = true;
+        self.all()[number].freezes += 1;
     }
 
     pub(crate) fn thaw(&self, number: usize) {
-        self.all()[number].is_frozen = false;
-        self.all()[number].signal("-CONT");
+        let worker = &mut self.all()[number];
+        worker.freezes -= 1;
+        if worker.freezes == 0 {
+            worker.signal("-CONT");
+        }
     }
 
     /// Tells it to stop. Told twice, it would end at once.

@@ -201,7 +201,7 @@ impl WorkerClient {
     /// Waits while the worker is frozen, and for ever when it was killed.
     async fn runs(&self) {
         let workers = &self.shared.workers;
-        while workers.all()[self.worker].is_frozen {
+        while workers.all()[self.worker].freezes > 0 {
             sleep(LOOK).await;
         }
         if workers.was_killed(self.worker) {

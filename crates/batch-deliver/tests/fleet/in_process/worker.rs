@@ -91,18 +91,16 @@ impl Write for Output {
 }
 
 /// A program of a fleet, by its number.
-#[expect(clippy::struct_excessive_bools, reason = "each is a state by itself")]
 pub(crate) struct Worker {
     program: Arc<Program>,
     task: AbortHandle,
     is_killed: bool,
     is_terminated: bool,
-    pub(crate) is_frozen: bool,
+    /// The faults that freeze it. It is frozen until the last one is over.
+    pub(crate) freezes: usize,
     was_frozen: bool,
     /// Until when it is cut off from which service, and whether what it sends arrives.
     pub(crate) cut: Option<Cut>,
-    /// Until when it was cut off from S3 for the last time.
-    pub(crate) had_no_storage_until: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -167,10 +165,9 @@ impl Workers {
             task: spawn_local(running).abort_handle(),
             is_killed: false,
             is_terminated: false,
-            is_frozen: false,
+            freezes: 0,
             was_frozen: false,
             cut: None,
-            had_no_storage_until: None,
         });
         number
     }
@@ -208,11 +205,12 @@ impl Workers {
 
     pub(crate) fn freeze(&self, number: usize) {
         let worker = &mut self.all()[number];
-        (worker.is_frozen, worker.was_frozen) = (true, true);
+        worker.freezes += 1;
+        worker.was_frozen = true;
     }
 
     pub(crate) fn thaw(&self, number: usize) {
-        self.all()[number].is_frozen = false;
+        self.all()[number].freezes -= 1;
     }
 
     /// Tells it to stop. One that does not listen yet ends at once.
