@@ -48,13 +48,6 @@ pub(crate) struct OpenedScan {
     pub(crate) settled: u64,
 }
 
-impl OpenedScan {
-    /// Identifies the scan: that of the run which began at the start, and of those which continue it.
-    pub(crate) fn scan_id(&self) -> &str {
-        self.state.scan_id()
-    }
-}
-
 /// The journal of items that one task takes and keeps.
 pub(crate) struct ItemJournal {
     state: ScanState,
@@ -129,7 +122,6 @@ impl TableScan<'_> {
             items,
             failures,
             doubtful,
-            ..
         } = found;
         let position = position.map(|position| self.position(position)).transpose();
         let position = position.map_err(|_| {

@@ -26,7 +26,7 @@ pub(crate) use self::failed_conditions::FailedConditions;
 pub(crate) use self::failures::Failures;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::journal::settled_in;
-pub(crate) use self::journal::{Claim, EarlierScan, Identity, Journal, LoadState, ORDER, ScanState, remove};
+pub(crate) use self::journal::{Claim, EarlierScan, Identity, Journal, LoadState, ORDER, ScanState};
 pub(crate) use self::location::Location;
 pub(crate) use self::moved_lines::MovedLines;
 pub(crate) use self::pairs::{Comparison, ItemDifference, Pairs, Side};

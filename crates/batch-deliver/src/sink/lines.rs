@@ -106,6 +106,21 @@ impl LineWriter {
         })
     }
 
+    /// To an object that replaces what has this name now, and nothing that another process puts meanwhile.
+    pub(crate) async fn object_in_place(bucket: &str, key: &str, connection: &Connection) -> Result<Self, Failure> {
+        let mut writer = Self::object(bucket, key, connection).await?;
+        if let LineOutput::Object(upload) = &mut writer.place {
+            let looked = upload.replace_only_present().await;
+            looked.map_err(|error| {
+                Failure::WrongUse(format!(
+                    "{} cannot be looked at, which needs s3:GetObject and s3:ListBucket: {error}",
+                    writer.name
+                ))
+            })?;
+        }
+        Ok(writer)
+    }
+
     /// Its name, for people.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -173,6 +188,9 @@ impl LineWriter {
     }
 
     fn failed(&self, error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::ResourceBusy {
+            return Failure::InUse(format!("{} was put by another process meanwhile", self.name));
+        }
         Failure::Failed(format!("{} cannot be written: {error}", self.name))
     }
 }

@@ -45,6 +45,9 @@ const PERMANENT: [&str; 5] = [
 /// Errors with which Step Functions reports that the task no longer belongs to this worker.
 const LOST: [&str; 3] = ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"];
 
+/// How long a task may be unknown after it was handed out: LocalStack knows it a moment later.
+const UNKNOWN: Duration = Duration::from_millis(500);
+
 /// The most characters of an error and of its cause. From the API reference of `SendTaskFailure`.
 const LONGEST_CAUSE: usize = 32_768;
 
@@ -59,6 +62,8 @@ pub(super) struct Activity {
 pub(super) struct Task {
     token: String,
     pub(super) input: String,
+    /// It was handed out since then.
+    asked_at: Instant,
 }
 
 /// The heartbeats of a shard, which end when they are dropped.
@@ -100,6 +105,7 @@ impl Activity {
         let host = env::var("HOSTNAME").unwrap_or_else(|_| "worker".to_owned());
         let name: String = format!("{}-{host}", process::id()).chars().take(80).collect();
         loop {
+            let asked_at = Instant::now();
             let ask = self
                 .client
                 .get_activity_task()
@@ -117,7 +123,7 @@ impl Activity {
                     if let (Some(token), Some(input)) = (answer.task_token, answer.input)
                         && !token.is_empty()
                     {
-                        return Ok(Some(Task { token, input }));
+                        return Ok(Some(Task { token, input, asked_at }));
                     }
                 }
                 Err(error) => {
@@ -137,6 +143,35 @@ impl Activity {
         }
     }
 
+    /// Whether the shard still belongs to this worker when its delivery begins. An answer that comes late may hand out one that another worker
+    /// has by now, or has delivered.
+    pub(super) async fn confirm(&self, task: &Task, heartbeat: Duration) -> bool {
+        if task.asked_at.elapsed() < heartbeat {
+            return true;
+        }
+        let beat = || {
+            timeout(
+                heartbeat / 3,
+                self.client.send_task_heartbeat().task_token(&task.token).send(),
+            )
+        };
+        let mut answer = beat().await;
+        if matches!(&answer, Ok(Err(error)) if is_lost(error)) {
+            sleep(UNKNOWN).await;
+            answer = beat().await;
+        }
+        let words = match answer {
+            Ok(Ok(_)) => return true,
+            // The delivery shows it, and ends the worker.
+            Ok(Err(error)) if is_permanent(&error) => return true,
+            Ok(Err(error)) => words(&error),
+            Err(_) => "no answer".to_owned(),
+        };
+        self.console
+            .warn(&format!("a shard is not begun, as it was handed out too late: {words}"));
+        false
+    }
+
     /// Sends a heartbeat in each third of this time, until the handle is dropped. Stops the delivery if the shard no longer
     /// belongs to this worker, or may not, or if heartbeats are refused.
     pub(super) fn start_heartbeats(&self, task: &Task, heartbeat: Duration, delivery: Stop) -> Heartbeats {
@@ -145,7 +180,7 @@ impl Activity {
         let refusal = Arc::clone(&refused);
         let every = heartbeat / 3;
         let sending = AbortOnDropHandle::new(tokio::spawn(async move {
-            // The timeout begins when the shard is handed out, but LocalStack does not know the task until a moment later.
+            // The timeout begins when the shard is handed out.
             let mut beats = interval_at(Instant::now() + every, every);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let mut missed = 0;
@@ -163,7 +198,7 @@ impl Activity {
                         delivery.token.cancel();
                         return;
                     }
-                    Ok(Err(error)) => (words(&error), error.code().is_some_and(|code| LOST.contains(&code))),
+                    Ok(Err(error)) => (words(&error), is_lost(&error)),
                     Err(_) => (format!("no answer in {every:.1?}"), false),
                 };
                 activity.console.warn(&format!("a heartbeat has failed: {failed}"));
@@ -180,9 +215,8 @@ impl Activity {
         }
     }
 
-    /// Sends the result of the shard, and returns whether that succeeded. Without an answer, the shard is handed out again after
-    /// the timeout of its heartbeat.
-    pub(super) async fn answer(&self, task: Task, answer: &ShardResult) -> bool {
+    /// Sends the result of the shard. Without an answer, the shard is handed out again after the timeout of its heartbeat.
+    pub(super) async fn answer(&self, task: Task, answer: &ShardResult) {
         let failed = match answer {
             ShardResult::Delivered(counts) => {
                 let success = self.client.send_task_success().task_token(task.token);
@@ -200,16 +234,19 @@ impl Activity {
                 sent.map_err(|error| words(&error)).err()
             }
         };
-        if let Some(words) = &failed {
+        if let Some(words) = failed {
             self.console
                 .warn(&format!("the answer for a shard could not be sent: {words}"));
         }
-        failed.is_none()
     }
 }
 
 fn is_permanent<E: ProvideErrorMetadata>(error: &E) -> bool {
     error.code().is_some_and(|code| PERMANENT.contains(&code))
+}
+
+fn is_lost<E: ProvideErrorMetadata>(error: &E) -> bool {
+    error.code().is_some_and(|code| LOST.contains(&code))
 }
 
 fn words<E: std::error::Error + ProvideErrorMetadata>(error: &E) -> String {

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::shard_result::ShardResult;
 use crate::connection::Connection;
 use crate::console::Console;
-use crate::keeping::{Location, remove};
 use crate::stop::Stop;
 
 /// Delivers shards.
@@ -14,19 +13,8 @@ pub(crate) trait Attempts: Sync {
 
     fn connection(&self) -> &Connection;
 
-    /// Delivers a shard. Returns the answer, and the place of its checkpoint.
-    fn attempt(&self, input: &str, stop: Stop) -> impl Future<Output = (ShardResult, Option<Location>)> + Send;
-
-    /// Removes the checkpoint of a delivered shard, so that another run of the same plan starts from the beginning.
-    fn remove_checkpoint(&self, checkpoint: Option<Location>) -> impl Future<Output = ()> + Send {
-        async {
-            if let Some(checkpoint) = checkpoint
-                && let Err(words) = remove(&checkpoint, self.connection()).await
-            {
-                self.console().warn(&words);
-            }
-        }
-    }
+    /// Delivers a shard. Its checkpoint stays when it is delivered, so that a worker that is handed the shard late has nothing to do.
+    fn attempt(&self, input: &str, stop: Stop) -> impl Future<Output = ShardResult> + Send;
 
     /// The answer, which is printed.
     fn told(&self, answer: ShardResult) -> ShardResult {

@@ -79,7 +79,7 @@ impl<T: Target> Worker<T> {
             let words = "this worker is for segments of a table, of which --where chooses the items".to_owned();
             return Err(ShardResult::failed(UNREADABLE, words));
         }
-        let input = self.input(shard).await?;
+        let input = ShardResult::unless_stopped(&stop, self.input(shard)).await??;
         let name = input.name.clone();
         let source = Source::Inputs(vec![input], &self.reads);
         let (answer, summary) = self.deliver(shard, &name, source, checkpoint, stop).await?;
@@ -101,7 +101,7 @@ impl<T: Target> Worker<T> {
         checkpoint: Option<&Location>,
         stop: Stop,
     ) -> Result<(ShardResult, Summary), ShardResult> {
-        let dead_letter = self.dead_letter(shard).await?;
+        let dead_letter = ShardResult::unless_stopped(&stop, self.dead_letter(shard)).await??;
         let run = Run {
             options: self.options(shard)?,
             dead_letter,
@@ -109,7 +109,8 @@ impl<T: Target> Worker<T> {
             stop,
             occasion: Occasion::Shard,
         };
-        let opened = self.job.open(source, checkpoint, Claim::Granted).await;
+        let opened = self.job.open(source, checkpoint, Claim::Granted);
+        let opened = ShardResult::unless_stopped(&run.stop, opened).await?;
         let opened = opened.map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
         let delivered = self.job.deliver(opened, run).await;
@@ -238,14 +239,14 @@ impl<T: Target> Attempts for Worker<T> {
         &self.job.connection
     }
 
-    async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
+    async fn attempt(&self, input: &str, stop: Stop) -> ShardResult {
         let shard = match serde_json::from_str::<PlannedShard>(input) {
             Ok(shard) => shard,
-            Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
+            Err(error) => return self.told(ShardResult::no_shard(&error.to_string())),
         };
         let checkpoint = self.checkpoints.as_ref().and_then(|place| shard.checkpoint(place));
         if self.checkpoints.is_some() && checkpoint.is_none() {
-            return (self.told(ShardResult::without_execution()), None);
+            return self.told(ShardResult::without_execution());
         }
         let delivered = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
             None => self.deliver_input(&shard, checkpoint.as_ref(), stop).await,
@@ -255,6 +256,6 @@ impl<T: Target> Attempts for Worker<T> {
             }
             Some(Err(words)) => Err(ShardResult::no_shard(&words)),
         };
-        (self.told(delivered.unwrap_or_else(|answer| answer)), checkpoint)
+        self.told(delivered.unwrap_or_else(|answer| answer))
     }
 }

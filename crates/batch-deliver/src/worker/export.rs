@@ -88,9 +88,8 @@ impl Exporter {
         stop: &Stop,
     ) -> Result<ShardResult, ShardResult> {
         let unreadable = |failure: Failure| ShardResult::unread(&failure);
-        let table = existing(&segments.table, &self.tables, "the plan")
-            .await
-            .map_err(unreadable)?;
+        let table = existing(&segments.table, &self.tables, "the plan");
+        let table = ShardResult::unless_stopped(stop, table).await?.map_err(unreadable)?;
         let reads = TableReads {
             table: segments.table.clone(),
             segments: segments.count,
@@ -109,10 +108,10 @@ impl Exporter {
             ("--format", self.format.name().to_owned()),
         ];
         let opened = scan.journal(checkpoint, settings, Claim::Granted, &self.connection, &self.console);
-        let opened = opened
-            .await
+        let opened = ShardResult::unless_stopped(stop, opened)
+            .await?
             .map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
-        let (settled_before, scan_id) = (opened.settled, opened.scan_id().to_owned());
+        let settled_before = opened.settled;
         let continued = scan
             .continued(Some(opened), stop)
             .map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
@@ -121,13 +120,8 @@ impl Exporter {
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
             // A part that is written again, because its checkpoint was not, has the same name: it begins after the same item, and ends
-            // with the same one, however the pages are cut. A worker that begins the segment anew, because its answer was late and the
-            // checkpoint is gone, does not replace the parts of the one that has exported it.
-            let name = format!(
-                "{}-{scan_id}-{:012}.jsonl.gz",
-                shard.name(None),
-                settled_before + written
-            );
+            // with the same one, however the pages are cut.
+            let name = format!("{}-{:012}.jsonl.gz", shard.name(None), settled_before + written);
             let (part, ended) = self.part(&name, &mut items, key.as_ref()).await?;
             let is_last = ended.is_err() || part.bytes < self.part_bytes;
             if part.items == 0 {
@@ -141,6 +135,7 @@ impl Exporter {
                 written += part.items;
                 parts += 1;
                 lossy += part.lossy;
+                // Since then it may have lost it: what has been put meanwhile is not replaced.
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
             journal.keep(written, part.last, is_last && ended.is_ok()).await?;
@@ -248,7 +243,7 @@ impl Exporter {
     async fn lines(&self, name: &str) -> Result<LineWriter, Failure> {
         match self.folder.below(name) {
             Location::File(path) => LineWriter::file(Path::new(&path)),
-            Location::Object { bucket, key } => LineWriter::object(&bucket, &key, &self.connection).await,
+            Location::Object { bucket, key } => LineWriter::object_in_place(&bucket, &key, &self.connection).await,
         }
     }
 }
@@ -266,23 +261,23 @@ impl Attempts for Exporter {
         &self.connection
     }
 
-    async fn attempt(&self, input: &str, stop: Stop) -> (ShardResult, Option<Location>) {
+    async fn attempt(&self, input: &str, stop: Stop) -> ShardResult {
         let shard = match serde_json::from_str::<PlannedShard>(input) {
             Ok(shard) => shard,
-            Err(error) => return (self.told(ShardResult::no_shard(&error.to_string())), None),
+            Err(error) => return self.told(ShardResult::no_shard(&error.to_string())),
         };
         let segments = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
             Some(Ok(segments)) => segments,
-            Some(Err(words)) => return (self.told(ShardResult::no_shard(&words)), None),
+            Some(Err(words)) => return self.told(ShardResult::no_shard(&words)),
             None => {
                 let words = format!("{} is not a table: --export is for the segments of tables", shard.input);
-                return (self.told(ShardResult::failed(UNREADABLE, words)), None);
+                return self.told(ShardResult::failed(UNREADABLE, words));
             }
         };
         let Some(checkpoint) = shard.checkpoint(&self.checkpoints) else {
-            return (self.told(ShardResult::without_execution()), None);
+            return self.told(ShardResult::without_execution());
         };
         let exported = Box::pin(self.export(&shard, &segments, &checkpoint, &stop)).await;
-        (self.told(exported.unwrap_or_else(|answer| answer)), Some(checkpoint))
+        self.told(exported.unwrap_or_else(|answer| answer))
     }
 }

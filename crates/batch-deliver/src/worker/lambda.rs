@@ -42,8 +42,7 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<CommandOutcome, Fai
         };
         let stop = Stop::default();
         let _timer = cancel_after(time, stop.clone());
-        // Whether the answer arrives is not known, so the checkpoint stays: the same invocation has nothing to do then.
-        let (answer, _) = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
+        let answer = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
         match answer {
             ShardResult::Delivered(counts) => Ok(counts),
             ShardResult::Failed { error, cause, .. } => Err(Diagnostic {

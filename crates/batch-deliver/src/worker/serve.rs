@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::activity::Activity;
 use super::attempts::Attempts;
 use super::lambda;
-use super::shard_result::ShardResult;
 use crate::connection::{can_be_renewed, region_of_arn};
 use crate::outcome::{CommandOutcome, Failure};
 use crate::stop::Stop;
@@ -31,16 +30,16 @@ pub(crate) async fn work<W: Attempts>(
     stop.print_warnings(console.clone(), can_be_renewed);
     stop.on_interrupt(console.clone());
     while let Some(task) = activity.next(&stop).await? {
+        if !activity.confirm(&task, heartbeat).await {
+            continue;
+        }
         let delivery = stop.child();
         let heartbeats = activity.start_heartbeats(&task, heartbeat, delivery.clone());
-        let (answer, checkpoint) = worker.attempt(&task.input, delivery).await;
+        let answer = worker.attempt(&task.input, delivery).await;
         let answer = heartbeats.answer(answer);
         // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
-        let has_arrived = activity.answer(task, &answer).await;
+        activity.answer(task, &answer).await;
         drop(heartbeats);
-        if has_arrived && matches!(answer, ShardResult::Delivered(_)) {
-            worker.remove_checkpoint(checkpoint).await;
-        }
         if let Some(fault) = answer.fault_of_worker() {
             // Otherwise it would take one shard after another and fail them all.
             return Err(Failure::Failed(format!("the worker ends: {fault}")));

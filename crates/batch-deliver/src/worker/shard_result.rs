@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::plan::PlannedShard;
 use crate::outcome::Failure;
 use crate::progress::Summary;
+use crate::stop::Stop;
 
 /// The result of a shard.
 #[derive(Debug)]
@@ -41,6 +42,23 @@ pub(super) const UNREADABLE: &str = "Unreadable";
 pub(super) const CHECKPOINT: &str = "Checkpoint";
 
 impl ShardResult {
+    /// What this comes to, unless the worker is to stop before: what a shard needs may have no answer for minutes.
+    pub(super) fn unless_stopped<T>(
+        stop: &Stop,
+        opening: impl Future<Output = T>,
+    ) -> impl Future<Output = Result<T, Self>> {
+        let opening = Box::pin(opening);
+        async {
+            tokio::select! {
+                biased;
+                opened = opening => Ok(opened),
+                () = stop.token.cancelled() => {
+                    Err(Self::failed(INTERRUPTED, "the worker had to stop before it could begin".to_owned()))
+                }
+            }
+        }
+    }
+
     pub(super) fn failed(error: &'static str, cause: String) -> Self {
         let is_of_worker = [STOPPED, DEAD_LETTERS, CHECKPOINT].contains(&error);
         Self::Failed {

@@ -54,11 +54,7 @@ enum Phase {
         token: usize,
         last_beat: Duration,
     },
-    /// It was delivered by this worker.
-    Done {
-        worker: usize,
-        at: Duration,
-    },
+    Done,
     GivenUp(String),
 }
 
@@ -115,14 +111,6 @@ impl Activity {
         given_up.collect()
     }
 
-    /// The worker that has delivered the shard, and when it has said so.
-    pub(crate) fn done_by(&self, shard: usize) -> Option<(usize, Duration)> {
-        match self.state().shards[shard].phase {
-            Phase::Done { worker, at } => Some((worker, at)),
-            _ => None,
-        }
-    }
-
     /// The workers that had the shard, in their order.
     pub(crate) fn holders(&self, shard: usize) -> Vec<usize> {
         self.state().shards[shard].holders.clone()
@@ -135,7 +123,7 @@ impl Activity {
     }
 
     /// Answers a call of a worker about a shard: the status, the body, and what it came to.
-    pub(crate) fn answer(&self, worker: usize, operation: &str, body: &Value) -> (u16, Value, Said) {
+    pub(crate) fn answer(&self, operation: &str, body: &Value) -> (u16, Value, Said) {
         let Some(token) = body["taskToken"].as_str().and_then(|token| token.parse::<usize>().ok()) else {
             return (400, json!({"__type": "InvalidToken"}), Said::Poll);
         };
@@ -162,7 +150,7 @@ impl Activity {
         }
         match operation {
             "SendTaskHeartbeat" => shard.phase = Phase::HandedOut { token, last_beat: now },
-            "SendTaskSuccess" => shard.phase = Phase::Done { worker, at: now },
+            "SendTaskSuccess" => shard.phase = Phase::Done,
             _ => {
                 let error = body["error"].as_str().unwrap_or_default();
                 let why = format!("{error}: {}", body["cause"].as_str().unwrap_or_default());
@@ -218,7 +206,7 @@ impl State {
 
 impl Shard {
     fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Done { .. } | Phase::GivenUp(_))
+        matches!(self.phase, Phase::Done | Phase::GivenUp(_))
     }
 
     fn fail(&mut self, now: Duration, is_retried: bool, why: String) {

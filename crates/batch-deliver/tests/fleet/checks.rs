@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::json;
-
 use super::clock::{IS_EXACT, Skew};
 use super::faults::Service;
 use super::fleet::{Ended, Fleet};
@@ -33,7 +31,6 @@ impl Fleet {
         let mut stored: BTreeSet<u32> = applied.iter().copied().collect();
         stored.extend(&letters);
         let out_of_order = self.check_entries(&stored, &applied, &ledger.messages())?;
-        self.check_checkpoints(&ledger.checkpoints())?;
         let handed_out: Vec<usize> = (0..self.shards.len())
             .map(|shard| shared.activity.holders(shard).len())
             .collect();
@@ -143,31 +140,6 @@ impl Fleet {
             )),
             None => Ok(()),
         }
-    }
-
-    /// A delivered shard has no checkpoint, unless the worker could not remove it or did not know that it is delivered, or another
-    /// one had the shard, too.
-    fn check_checkpoints(&self, standing: &[usize]) -> Result<(), String> {
-        let shared = self.shared();
-        for shard in standing {
-            let Some((worker, done)) = shared.activity.done_by(*shard) else {
-                continue;
-            };
-            let had_storage = shared.workers.all()[worker]
-                .had_no_storage_until
-                .is_none_or(|until| until < done);
-            let could = !shared.workers.was_killed(worker) && had_storage;
-            let is_excused = [&shared.overlapping, &shared.unheard_answers]
-                .iter()
-                .any(|shards| shards.lock().unwrap().contains(shard));
-            if could && !is_excused {
-                return Err(format!(
-                    "the checkpoint of shard {shard} stands: {}",
-                    json!(self.shards[*shard])
-                ));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -200,12 +200,9 @@ impl Ledger {
         state
     }
 
-    /// The checkpoint of the shard is removed, which was answered or not.
-    pub(crate) fn removes_checkpoint(&mut self, worker: usize, shard: usize, is_done: bool) {
-        if !is_done {
-            self.violate(worker, shard, "its checkpoint is removed before it is answered");
-        }
-        self.shards[shard].settled = None;
+    /// The checkpoint of the shard is removed, although it is for all that have the shard, however late.
+    pub(crate) fn removes_checkpoint(&mut self, worker: usize, shard: usize) {
+        self.violate(worker, shard, "its checkpoint is removed");
     }
 
     /// A worker sends a heartbeat, by a call with this id.
@@ -421,15 +418,5 @@ impl Ledger {
         // The files of causes have no entries.
         found.extend(files.flat_map(|path| numbers(&fs::read(path).unwrap_or_default())));
         found
-    }
-
-    /// The checkpoints that stand: their shards.
-    pub(crate) fn checkpoints(&self) -> Vec<usize> {
-        let objects = self.objects.lock().unwrap();
-        let standing = (0..self.shards.len()).filter(|shard| {
-            let checkpoint = &self.shards[*shard].checkpoint;
-            objects.contains_key(checkpoint) || self.folder.join(checkpoint).exists()
-        });
-        standing.collect()
     }
 }

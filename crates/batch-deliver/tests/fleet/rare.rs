@@ -12,7 +12,7 @@ use super::shared::operation;
 type Meets = fn(&Meeting<'_>) -> bool;
 
 /// The states in which a fault meets a request.
-const MET: [(&str, Meets); 24] = [
+const MET: [(&str, Meets); 23] = [
     ("killed while it looks up its destination", |met| {
         met.is_kill() && met.is_lookup()
     }),
@@ -40,10 +40,9 @@ const MET: [(&str, Meets); 24] = [
     ("killed after the last checkpoint, before the answer", |met| {
         met.is_kill() && !met.is_kill_after() && met.operation == "SendTaskSuccess"
     }),
-    (
-        "killed when the answer was taken, before the checkpoint is removed",
-        |met| met.is_kill_after() && met.operation == "SendTaskSuccess",
-    ),
+    ("killed when the answer was taken", |met| {
+        met.is_kill_after() && met.operation == "SendTaskSuccess"
+    }),
     ("the task of a shard is lost on the way", |met| {
         met.is_unheard() && met.operation == "GetActivityTask"
     }),
@@ -61,9 +60,6 @@ const MET: [(&str, Meets); 24] = [
     }),
     ("a part of an export is put, and its answer lost", |met| {
         met.is_unheard() && met.is_of("PUT", "/b/out/")
-    }),
-    ("the removal of a checkpoint has no answer", |met| {
-        met.is_unanswered() && met.is_of("DELETE", "/b/checkpoints/")
     }),
     ("a checkpoint is put while S3 is cut off", |met| {
         met.is_cut_off && met.is_of("PUT", "/b/checkpoints/")
@@ -119,7 +115,10 @@ const SAID: [(&str, &str); 18] = [
         "the activity cannot be polled",
         "the activity cannot be polled for shards: ",
     ),
-    ("a checkpoint cannot be removed", " cannot be removed: "),
+    (
+        "a shard is handed out too late",
+        "a shard is not begun, as it was handed out too late: ",
+    ),
     (
         "a shard is interrupted by a stop",
         "the shard has failed: Interrupted: the worker had to stop",

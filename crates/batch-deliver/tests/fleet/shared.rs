@@ -34,8 +34,6 @@ pub(crate) struct Shared {
     pub(crate) overlapping: Mutex<HashSet<usize>>,
     /// The shards that workers have not let go.
     held: Mutex<HashSet<(usize, usize)>>,
-    /// The shards whose answers were accepted, which their workers did not hear.
-    pub(crate) unheard_answers: Mutex<HashSet<usize>>,
     /// Requests of destinations that were applied, and whose answers were lost.
     pub(crate) in_doubt: Mutex<usize>,
     /// When the last fault so far has ended.
@@ -64,7 +62,6 @@ impl Shared {
             faults: Mutex::new(faults),
             overlapping: Mutex::default(),
             held: Mutex::default(),
-            unheard_answers: Mutex::default(),
             in_doubt: Mutex::default(),
             healed: Mutex::default(),
             end: End::default(),
@@ -103,9 +100,6 @@ impl Shared {
         }) = fault
         {
             let until = self.clock.now() + time;
-            if service == Service::Storage {
-                self.workers.all()[worker].had_no_storage_until = Some(until);
-            }
             self.workers.all()[worker].cut = Some(Cut {
                 service,
                 until,
@@ -230,10 +224,7 @@ impl Shared {
                     self.rare.reach(state);
                 }
             }
-            ("DELETE", _) => {
-                let is_done = self.activity.done_by(shard).is_some();
-                ledger.removes_checkpoint(worker, shard, is_done);
-            }
+            ("DELETE", _) => ledger.removes_checkpoint(worker, shard),
             _ => {}
         }
         answer
@@ -265,7 +256,7 @@ impl Shared {
         let (status, answer, said) = if operation == "GetActivityTask" {
             self.activity.poll(worker, &self.end).await
         } else {
-            self.activity.answer(worker, operation, &body)
+            self.activity.answer(operation, &body)
         };
         if is_heard {
             self.ledger().hears(worker);
@@ -281,11 +272,8 @@ impl Shared {
                     self.rare.reach(rare::STOPPED_LATE);
                 }
                 self.held.lock().unwrap().remove(&(worker, shard));
-                if is_accepted && !is_heard {
-                    self.unheard_answers.lock().unwrap().insert(shard);
-                }
             }
-            Said::Beat { is_accepted: false, .. } if is_heard && !self.workers.all()[worker].is_frozen => {
+            Said::Beat { is_accepted: false, .. } if is_heard && self.workers.all()[worker].freezes == 0 => {
                 self.ledger().loses_shard(worker);
             }
             _ => {}

@@ -61,6 +61,24 @@ impl Bucket {
         })
     }
 
+    /// A bucket in which another process puts each object that was looked for and is not there.
+    pub(crate) fn shared() -> Self {
+        Self::answering(|request, objects| {
+            let answer = answer(request, objects);
+            if request.method == "HEAD" && answer.0 == 404 {
+                let key = decoded(&request.target["/b/".len()..]);
+                objects.lock().unwrap().insert(key, b"of another".to_vec());
+            }
+            answer
+        })
+    }
+
+    /// A bucket that does not answer what is asked below this prefix.
+    pub(crate) fn silent(prefix: &'static str) -> Self {
+        let is_silent = move |request: &Request| request.target.starts_with(&format!("/b/{prefix}"));
+        Self::answering_some(move |request, objects| (!is_silent(request)).then(|| answer(request, objects)))
+    }
+
     /// A bucket that stores nothing below this prefix.
     pub(crate) fn refusing(prefix: &'static str) -> Self {
         Self::answering(move |request, objects| {
@@ -72,9 +90,13 @@ impl Bucket {
     }
 
     fn answering(answer: impl Fn(&Request, &Objects) -> Response + Send + Sync + 'static) -> Self {
+        Self::answering_some(move |request, objects| Some(answer(request, objects)))
+    }
+
+    fn answering_some(answer: impl Fn(&Request, &Objects) -> Option<Response> + Send + Sync + 'static) -> Self {
         let objects = Objects::default();
         let served = Arc::clone(&objects);
-        let address = serve(move |request| Some(answer(request, &served)));
+        let address = serve(move |request| answer(request, &served));
         Self {
             objects,
             endpoint: format!("http://{address}"),
@@ -99,7 +121,7 @@ impl Bucket {
         let objects = self.objects.lock().unwrap();
         let named = objects.iter().filter(|(key, _)| key.starts_with(prefix));
         named
-            .map(|(key, content)| (key.clone(), String::from_utf8(content.clone()).unwrap()))
+            .map(|(key, content)| (key.clone(), String::from_utf8_lossy(content).into_owned()))
             .collect()
     }
 
@@ -161,6 +183,7 @@ pub(crate) fn answer(request: &Request, objects: &Objects) -> Response {
         (None, None) => true,
     };
     match request.method.as_str() {
+        "POST" if query.contains("uploadId") && !is_met => refusal(412, "PreconditionFailed", "another one"),
         "POST" | "PUT" | "DELETE" if query.contains("upload") => part(request, query, &key, &mut objects),
         "PUT" if !is_met => refusal(412, "PreconditionFailed", "another one"),
         "PUT" => {

@@ -1,6 +1,5 @@
 //! Workers that export the segments of a table.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -71,7 +70,6 @@ fn segments_are_exported_in_parts_that_can_be_loaded() {
         .run(&format!("load --table items {} out/*.jsonl.gz", tables.to.arguments()))
         .expect(0, "3,000 delivered");
     assert_eq!(tables.to.items(), tables.from.items());
-    assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
 }
 
 #[test]
@@ -102,28 +100,48 @@ fn an_export_whose_worker_is_killed_has_every_item_once_in_the_end() {
     assert!(ids == (0..ITEMS).collect::<Vec<_>>(), "{} items", ids.len());
 }
 
-/// Its task was handed to another one, which has exported the segment, answered, and removed the checkpoint.
 #[test]
-fn a_worker_that_begins_an_exported_segment_anew_replaces_none_of_its_parts() {
+fn a_segment_that_another_worker_has_exported_is_answered_and_its_parts_stay() {
     let tables = Tables::new(2_000, 1e6);
     let shard = tables.plan(1);
-    let run = || {
+    let exported_by_one = || {
         let activity = Activity::new(shard.clone());
         let worker = exporting(&tables, &activity);
-        assert_eq!(activity.answer().0, "SendTaskSuccess");
+        let exported = sum(&activity, 1, "exported");
         terminate(worker);
+        exported
     };
-    run();
-    // The parts of the second export end with other items.
+    assert_eq!(exported_by_one(), 2_000);
+    // A part would end with other items.
     let without = "delete --table items --where id<:some --value :some=100 --yes";
     tables
         .folder
         .run(&format!("{without} {}", tables.from.arguments()))
         .expect(0, "100");
-    run();
+    assert_eq!(exported_by_one(), 0);
     let (ids, _) = exported(&tables.folder);
-    let ids: BTreeSet<u32> = ids.into_iter().collect();
-    assert_eq!(ids, (0..2_000).collect());
+    assert_eq!(ids, (0..2_000).collect::<Vec<_>>());
+}
+
+/// The worker before it has lost the segment, and its call comes late.
+#[test]
+fn a_part_that_is_put_while_it_is_written_is_not_replaced_but_by_the_next_attempt() {
+    let (tables, bucket) = (Tables::new(3_000, 1e6), Bucket::shared());
+    let shard = tables.plan(1).remove(0);
+    let activity = Activity::new([shard.clone(), shard]);
+    let mut command = tables.folder.command(&format!(
+        "worker --activity {ACTIVITY} --export s3://b/out/ --checkpoints checkpoints"
+    ));
+    command
+        .env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint())
+        .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+    let worker = worker_of(command, &activity);
+    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Stopped")));
+    assert_eq!(sum(&activity, 1, "exported"), 3_000);
+    terminate(worker).expect(130, "was put by another process meanwhile");
+    let parts = bucket.objects("out/");
+    assert_eq!(parts.len(), 1);
+    assert_ne!(parts[0].1, "of another");
 }
 
 #[test]

@@ -344,7 +344,6 @@ fn a_segment_goes_on_where_a_killed_worker_has_left_it() {
     println!("{twice} of {ITEMS} items were written twice by a kill");
     assert!(twice <= 11_000);
     terminate(next).expect(130, "up to 11,000 items may be written twice");
-    assert_eq!(bucket.objects("checkpoints/"), []);
 }
 
 /// It has the shard no longer, which is no fault of its own.
@@ -402,7 +401,6 @@ fn segments_whose_workers_are_killed_again_and_again_are_complete_in_the_end() {
     let twice = tables.to.table.statistics().applied - u64::from(ITEMS);
     println!("{twice} of {ITEMS} items were written twice by {kills} kills");
     assert!(twice <= kills * 11_000);
-    assert_eq!(tables.folder.path("checkpoints").read_dir().unwrap().count(), 0);
 }
 
 #[test]

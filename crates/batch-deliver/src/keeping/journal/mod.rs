@@ -18,5 +18,5 @@ pub(crate) use self::claim::Claim;
 pub(crate) use self::content::settled_in;
 pub(crate) use self::identity::{Identity, ORDER, StopLine};
 pub(crate) use self::scan::{EarlierScan, ScanState};
-pub(crate) use self::state::{LoadState, remove};
+pub(crate) use self::state::LoadState;
 pub(crate) use self::writer::Journal;

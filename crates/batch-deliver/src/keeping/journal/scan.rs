@@ -1,8 +1,6 @@
 //! The journal of a delivery whose records are the items of a table: where its scan is continued.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -50,8 +48,6 @@ struct ScanLine {
     /// What all runs have not delivered before the position, and no run of the whole has reported.
     #[serde(default, skip_serializing_if = "Failures::is_empty")]
     failures: Failures,
-    /// Identifies the scan that began at the start, which later runs continue.
-    scan_id: String,
     /// Which run has written it, in an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     written: Option<WriterStamp>,
@@ -63,8 +59,6 @@ pub(crate) struct EarlierScan {
     pub(crate) position: Option<Value>,
     pub(crate) items: u64,
     pub(crate) failures: Failures,
-    /// Identifies the scan that is continued.
-    scan_id: Option<String>,
     /// How many items the last run may have delivered behind the position.
     pub(crate) doubtful: u64,
 }
@@ -97,12 +91,11 @@ impl EarlierScan {
             position: before.position,
             items: before.items,
             failures: before.failures,
-            scan_id: Some(before.scan_id),
         })
     }
 
-    /// The content with which the next run begins. This identifies a scan that begins at the start.
-    fn content(&self, identity: Identity, new_scan: &str) -> ScanLine {
+    /// The content with which the next run begins.
+    fn content(&self, identity: Identity) -> ScanLine {
         ScanLine {
             identity,
             position: self.position.clone(),
@@ -110,24 +103,19 @@ impl EarlierScan {
             has_ended: false,
             again: 0,
             failures: self.failures.clone(),
-            scan_id: self.scan_id.clone().unwrap_or_else(|| new_scan.to_owned()),
             written: None,
         }
     }
 }
 
 /// The journal of a scan in an object.
-struct ScanContent<'a> {
-    identity: &'a Identity,
-    /// Identifies a scan that begins at the start.
-    new_scan: &'a str,
-}
+struct ScanContent<'a>(&'a Identity);
 
 impl ObjectContent for ScanContent<'_> {
     type Found = EarlierScan;
 
     fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<EarlierScan, Failure> {
-        EarlierScan::read(name, text, self.identity, claim, console)
+        EarlierScan::read(name, text, self.0, claim, console)
     }
 
     fn doubtful(found: &EarlierScan) -> u64 {
@@ -137,7 +125,7 @@ impl ObjectContent for ScanContent<'_> {
     fn text(&self, found: &EarlierScan, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
         text(&ScanLine {
             written: Some(written),
-            ..found.content(self.identity.clone(), self.new_scan)
+            ..found.content(self.0.clone())
         })
     }
 }
@@ -158,17 +146,13 @@ impl ScanState {
         connection: &Connection,
         console: &Console,
     ) -> Result<(Self, EarlierScan), Failure> {
-        let new_scan = &format!("{:016x}", RandomState::new().hash_one(0));
         match location {
-            Location::File(path) => block_in_place(|| Self::open_file(path, identity, new_scan, claim, console)),
+            Location::File(path) => block_in_place(|| Self::open_file(path, identity, claim, console)),
             Location::Object { .. } => {
-                let content = ScanContent {
-                    identity: &identity,
-                    new_scan,
-                };
+                let content = ScanContent(&identity);
                 let (object, found) = OwnObject::open(location, &content, claim, connection, console).await?;
                 let state = Self {
-                    content: found.content(identity, new_scan),
+                    content: found.content(identity),
                     storage: ScanStorage::Object(Box::new(object)),
                 };
                 Ok((state, found))
@@ -179,7 +163,6 @@ impl ScanState {
     fn open_file(
         path: &Path,
         identity: Identity,
-        new_scan: &str,
         claim: Claim,
         console: &Console,
     ) -> Result<(Self, EarlierScan), Failure> {
@@ -190,18 +173,13 @@ impl ScanState {
             .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
         let found = EarlierScan::read(&name, &String::from_utf8_lossy(&found), &identity, claim, console);
         let found = claim.accepted(found, console)?;
-        let content = found.content(identity, new_scan);
+        let content = found.content(identity);
         let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
         let written = text(&content).map_err(|error| unwritable(error.into()))?;
         let file = LockedFile::replacing(&path, &written).map_err(unwritable)?;
         drop(old);
         let storage = ScanStorage::File { path, file };
         Ok((Self { content, storage }, found))
-    }
-
-    /// Identifies the scan: that of the run which began at the start, and of those which continue it.
-    pub(crate) fn scan_id(&self) -> &str {
-        &self.content.scan_id
     }
 
     /// The scan is continued there, after `more` items more than at the last call.
@@ -268,18 +246,12 @@ mod tests {
     async fn a_run_leaves_its_position_and_how_many_items_behind_it_may_be_settled() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let (state, found) = open(&path, identity("copy")).await.unwrap();
+        let (mut state, found) = open(&path, identity("copy")).await.unwrap();
         assert_eq!(found, EarlierScan::default());
-        let never_begun = state.scan_id().to_owned();
-        drop(state);
-        let (mut state, _) = open(&path, identity("copy")).await.unwrap();
-        let scan = state.scan_id().to_owned();
-        assert_ne!(scan, never_begun);
         state.write(json!(["start"]), 20).await.unwrap();
         state.write(json!(["end"]), 5).await.unwrap();
         drop(state);
         let (mut state, found) = open(&path, identity("copy")).await.unwrap();
-        assert_eq!(state.scan_id(), scan);
         assert_eq!(
             (found.position, found.items, found.doubtful),
             (Some(json!(["end"])), 25, 11_000)

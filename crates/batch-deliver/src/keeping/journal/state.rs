@@ -1,6 +1,6 @@
 //! The journal of a load, in a file or in S3.
 
-use std::{fs, io};
+use std::io;
 
 use super::super::failures::Failures;
 use super::super::location::Location;
@@ -9,7 +9,6 @@ use super::file::JournalFile;
 use super::object::JournalObject;
 use super::{Claim, Identity};
 use crate::blocking::block_in_place;
-use crate::connection;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -72,17 +71,4 @@ impl LoadState {
             doubtful,
         })
     }
-}
-
-/// Removes a journal that is no longer needed.
-pub(crate) async fn remove(location: &Location, connection: &Connection) -> Result<(), String> {
-    let removed = match location {
-        Location::File(path) => fs::remove_file(path).map_err(|error| error.to_string()),
-        Location::Object { bucket, key } => {
-            let client = connection.bucket(bucket).await.map_err(|failure| failure.to_string())?;
-            let deleted = client.delete_object().bucket(bucket).key(key).send().await;
-            deleted.map(|_| ()).map_err(|error| connection::words(&error))
-        }
-    };
-    removed.map_err(|words| format!("{location} cannot be removed: {words}"))
 }

@@ -4,7 +4,8 @@ use std::io;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
-use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 
@@ -12,6 +13,9 @@ use crate::connection;
 
 /// Parts of an object at most. From the API reference of `UploadPart`.
 const MOST_PARTS: i32 = 10_000;
+
+/// Statuses of a completion whose condition does not hold: another put is in progress, or has replaced the object.
+const UNMET: [u16; 2] = [409, 412];
 
 /// The time that this many bytes have.
 fn within(bytes: usize) -> Builder {
@@ -30,6 +34,9 @@ pub(super) struct Upload {
     waiting: Vec<u8>,
     /// Bytes of the first parts.
     part: usize,
+    /// The conditions under which it is complete: the tag of what it replaces, or that it replaces nothing.
+    if_match: Option<String>,
+    if_none_match: Option<String>,
 }
 
 impl Upload {
@@ -42,7 +49,22 @@ impl Upload {
             parts: Vec::new(),
             waiting: Vec::new(),
             part,
+            if_match: None,
+            if_none_match: None,
         }
+    }
+
+    /// Replaces what has this name now, and nothing that another process puts meanwhile.
+    pub(super) async fn replace_only_present(&mut self) -> io::Result<()> {
+        let head = self.client.head_object().bucket(&self.bucket).key(&self.key).send();
+        match head.await {
+            Ok(found) => self.if_match = found.e_tag,
+            Err(error) if status(&error) == Some(404) => {
+                self.if_none_match = Some("*".to_owned());
+            }
+            Err(error) => return Err(other(&error)),
+        }
+        Ok(())
     }
 
     /// Puts the next bytes; the last ones complete the object.
@@ -63,8 +85,12 @@ impl Upload {
         let put = self.client.put_object().bucket(&self.bucket).key(&self.key);
         let within = within(self.waiting.len());
         let body = ByteStream::from(std::mem::take(&mut self.waiting));
-        let put = put.body(body).customize().config_override(within).send().await;
-        put.map(|_| ()).map_err(|error| other(&error))
+        let put = put
+            .body(body)
+            .set_if_match(self.if_match.clone())
+            .set_if_none_match(self.if_none_match.clone());
+        let put = put.customize().config_override(within).send().await;
+        put.map(|_| ()).map_err(|error| uncompleted(&error))
     }
 
     async fn put_part(&mut self) -> io::Result<()> {
@@ -118,8 +144,12 @@ impl Upload {
             .complete_multipart_upload()
             .bucket(&self.bucket)
             .key(&self.key);
-        let complete = complete.set_upload_id(self.id.clone()).multipart_upload(parts.build());
-        complete.send().await.map_err(|error| other(&error))?;
+        let complete = complete
+            .set_upload_id(self.id.clone())
+            .multipart_upload(parts.build())
+            .set_if_match(self.if_match.clone())
+            .set_if_none_match(self.if_none_match.clone());
+        complete.send().await.map_err(|error| uncompleted(&error))?;
         self.id = None;
         Ok(())
     }
@@ -130,6 +160,19 @@ impl Upload {
             let abort = self.client.abort_multipart_upload().bucket(self.bucket).key(self.key);
             let _ = abort.upload_id(id).send().await;
         }
+    }
+}
+
+fn status<E>(error: &SdkError<E, HttpResponse>) -> Option<u16> {
+    error.raw_response().map(|answer| answer.status().as_u16())
+}
+
+/// A condition that does not hold is another process at the same object.
+fn uncompleted<E: std::error::Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpResponse>) -> io::Error {
+    if status(error).is_some_and(|status| UNMET.contains(&status)) {
+        io::ErrorKind::ResourceBusy.into()
+    } else {
+        other(error)
     }
 }
 
