@@ -19,7 +19,7 @@
 //!
 //! # What raises and lowers the pace
 //! The **estimate** is what the service accepts per second. In `Steady` the **schedule** leads the pace from 15% below the estimate to 4%
-//! above it within 1.5 s; then it grows by 20% a second, and after ten calls ever faster, up to twice of what was accepted lately.
+//! above it within 2 s; then it grows by 20% a second, and after ten calls ever faster, up to twice of what was accepted lately.
 //!
 //! - A **congestion signal**, a rejection at a pace above the estimate, lowers the pace: the schedule begins again. The service had no
 //!   capacity left at that moment. So what it accepted since the signal before is what it can accept: that is the new estimate.

