@@ -1,16 +1,20 @@
 //! Items of a table with vector indexes.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_batch_delivery::events::UNINDEXED;
 use aws_batch_delivery::targets::dynamo::DynamoTable;
 use aws_batch_delivery::{Cause, Delivery, DeliveryError, InvalidEntry};
-use aws_batch_simulator::{KeyType, Simulator, Table, TableOptions, VectorIndexOptions};
+use aws_batch_simulator::{KeyType, Simulator, Table, TableOptions, Throughput, VectorIndexOptions};
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use proptest::prelude::*;
+use tokio::time::sleep;
 
-use crate::guarantees::entries::text;
+use crate::guarantees::entries::{one_at_a_time, text};
 use crate::support::log::Log;
+
+const REASON: &str = "IndexWriteProvisionedThroughputExceeded on table/films/index/by_meaning";
 
 /// A table whose index `by_meaning` has vectors of three dimensions, by tenant and with a filter.
 fn films(simulator: &Simulator) -> Table {
@@ -114,6 +118,43 @@ async fn items_that_an_index_would_silently_leave_out_are_counted_and_logged_or_
             .all(|undelivered| is_unindexed(&undelivered.cause))
     );
     assert_eq!(target.vector_figures().unindexed, 0);
+}
+
+/// A table with a vector index by tenant that accepts this much.
+fn narrow(simulator: &Simulator, throughput: Throughput) -> Table {
+    let index = VectorIndexOptions::new("meaning", 3)
+        .key("tenant", KeyType::S)
+        .throughput(throughput);
+    simulator.table(
+        "films",
+        TableOptions::key("id", KeyType::S).vector_index("by_meaning", index),
+    )
+}
+
+/// A film of a tenant, which takes a unit of the index.
+fn film_of(number: usize, tenant: &str) -> WriteRequest {
+    film(number, vec![("tenant", text(tenant)), ("meaning", vector(3))])
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cause_and_the_report_name_the_vector_index_that_takes_too_little() {
+    let simulator = Simulator::new(7);
+    narrow(&simulator, Throughput::provisioned(10.0));
+    sleep(Duration::from_secs(1)).await;
+    let writes = (0..30).map(|number| film_of(number, "t"));
+    let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "films").options(one_at_a_time().retries(1));
+    let error = delivery.deliver(writes).await.unwrap_err();
+    let [throttled] = &error.report.throttled_by[..] else {
+        panic!("{:?}", error.report)
+    };
+    assert_eq!(throttled.reason.to_string(), REASON);
+    for undelivered in error.undelivered() {
+        assert!(
+            undelivered.cause.to_string().ends_with(&format!("({REASON})")),
+            "{}",
+            undelivered.cause
+        );
+    }
 }
 
 fn value() -> impl Strategy<Value = AttributeValue> {

@@ -20,6 +20,9 @@ pub struct Offered {
     /// Each hundredth write has the key of the one ten places before it
     #[arg(long)]
     pub duplicates: bool,
+    /// How many keys the writes change, one after another; 0 for a key each
+    #[arg(long, default_value_t = 0)]
+    pub keys: usize,
     /// How many message groups share the messages; 0 for a queue that is not FIFO
     #[arg(long, default_value_t = 0)]
     pub groups: usize,
@@ -30,6 +33,7 @@ impl Offered {
     pub fn id(&self, number: usize) -> String {
         let repeats = self.duplicates && number % REPEATED_EVERY == REPEATED_EVERY - 1;
         let number = if repeats { number - REPEATED_AFTER } else { number };
+        let number = number.checked_rem(self.keys).unwrap_or(number);
         format!("order-{number:07}")
     }
 

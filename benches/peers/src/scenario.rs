@@ -58,6 +58,8 @@ pub enum Load {
     Plain,
     /// One write in a hundred has the key of an earlier one.
     Duplicates,
+    /// The writes change this many keys, one after another.
+    Changes(usize),
     /// This many message groups.
     Groups(usize),
 }
@@ -98,6 +100,10 @@ scenarios! {
     "errors", "DynamoDB, 15% of the calls answered with 500, half of them applied; 20,000 items":
         Dynamo, 20_000, Load::Plain, Trouble::Errors(0.15);
     "poison", "DynamoDB, one item in 5,000 is refused with its whole call": Dynamo, 5_000, Load::Plain, Trouble::Poison(2_503);
+    "changes", "DynamoDB, 1,000 writes/s, 20,000 changes of 1,000 keys":
+        Dynamo, 20_000, Load::Changes(1_000), Trouble::Capacity(1_000.0);
+    "changes10", "DynamoDB, 10% of the items unprocessed at random, 20,000 changes of 1,000 keys":
+        Dynamo, 20_000, Load::Changes(1_000), Trouble::Unprocessed(0.1);
     "duplicates", "DynamoDB, 1% of 6,400 writes have the key of an earlier one": Dynamo, 6_400, Load::Duplicates, Trouble::None;
     "silent", "SQS, 3% of the calls leave out two ids and 3% are answered by an empty 200; 20,000 messages":
         Sqs, 20_000, Load::Plain, Trouble::Silent(0.03);
@@ -128,7 +134,15 @@ impl Scenario {
         Offered {
             entries: self.entries,
             duplicates: self.load == Load::Duplicates,
+            keys: self.keys(),
             groups: self.groups(),
+        }
+    }
+
+    fn keys(&self) -> usize {
+        match self.load {
+            Load::Changes(keys) => keys,
+            _ => 0,
         }
     }
 

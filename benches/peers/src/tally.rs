@@ -19,6 +19,8 @@ pub struct Tally {
     pub duplicates: usize,
     /// Entries that came after a later one of their key or group.
     pub overtaken: usize,
+    /// Keys whose last write was not their latest.
+    pub stale: usize,
     /// Connections that were opened; 0 if they were not counted.
     pub connections: u64,
 }

@@ -38,9 +38,9 @@ pub struct Demand {
     pub(crate) place: Place,
     /// Write units: one for each started KiB of the item.
     pub(crate) units: f64,
-    /// The indexes that the item is in.
+    /// The indexes that the item is in, those of vectors after the others.
     pub(crate) indexes: Vec<IndexDemand>,
-    /// The bytes of the write in each vector index, which accepts any number of them.
+    /// The bytes of the write in each vector index.
     pub(crate) vector_bytes: Vec<f64>,
 }
 

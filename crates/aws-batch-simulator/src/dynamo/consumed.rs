@@ -32,7 +32,10 @@ impl ConsumedUnits {
         for demand in demands {
             consumed.table += demand.units;
             for part in &demand.indexes {
-                consumed.indexes[part.index] += part.units;
+                // Vector indexes, which are numbered after the others, have bytes instead.
+                if let Some(units) = consumed.indexes.get_mut(part.index) {
+                    *units += part.units;
+                }
             }
             for (sum, bytes) in consumed.vector_bytes.iter_mut().zip(&demand.vector_bytes) {
                 *sum += bytes;

@@ -13,7 +13,7 @@ use super::key::Schema;
 use super::options::TableOptions;
 use super::value::size_of_item;
 use super::vector_index::VectorIndex;
-use crate::admission::{AdmissionControl, Demand, Provision};
+use crate::admission::{AdmissionControl, Demand, IndexDemand, Provision};
 use crate::calls::{Call, Cost, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{InjectedFault, Predicate};
@@ -22,6 +22,9 @@ use crate::handles::{handle, handle_capacity};
 use crate::journal::{Acknowledgement, Action, AnswerReceipt};
 use crate::registry::{ACCOUNT, REGION, lock};
 use crate::wire::Refusal;
+
+/// Bytes of a write to a vector index that count as a unit of its throughput.
+const UNIT: f64 = 1_024.0;
 
 /// A table of the simulator. Clones are handles to the same table.
 #[derive(Clone)]
@@ -148,8 +151,11 @@ impl Table {
             control = control.with_index(throughput, now);
             indexes.push(Index { name, schema });
         }
-        let vector_indexes = options.vector_indexes.into_iter();
-        let vector_indexes = vector_indexes.map(|(name, options)| VectorIndex { name, options });
+        let mut vector_indexes = Vec::with_capacity(options.vector_indexes.len());
+        for (name, options) in options.vector_indexes {
+            control = control.with_index(options.throughput.clone(), now);
+            vector_indexes.push(VectorIndex { name, options });
+        }
         let state = TableState {
             gate: Gate::new(control, seed),
             items: Items::default(),
@@ -160,7 +166,7 @@ impl Table {
                 created: SystemTime::now(),
                 schema: options.schema,
                 indexes,
-                vector_indexes: vector_indexes.collect(),
+                vector_indexes,
                 counts_only: options.counts_only,
                 state: Mutex::new(state),
                 reads: Mutex::new(Gate::new(AdmissionControl::new(options.reads, now, seed), seed)),
@@ -221,11 +227,12 @@ impl Table {
         })
     }
 
-    /// The ARN of the table, or of one of its indexes.
+    /// The ARN of the table, or of one of its indexes. Vector indexes are numbered after the others.
     pub(super) fn arn_of(&self, index: Option<usize>) -> String {
-        let index = index.and_then(|number| self.inner.indexes.get(number));
-        match index {
-            Some(index) => format!("{}/index/{}", self.arn(), index.name),
+        let names = self.indexes().iter().map(|index| &index.name);
+        let mut names = names.chain(self.vector_indexes().iter().map(|index| &index.name));
+        match index.and_then(|number| names.nth(number)) {
+            Some(name) => format!("{}/index/{name}", self.arn()),
             None => self.arn(),
         }
     }
@@ -336,16 +343,24 @@ impl TableState {
         }
         let old = self.items.get_with_units(&write.key);
         let old = old.as_ref().map(|(item, units)| (item, *units));
-        let vectors = table.vector_indexes().iter();
         let (before, after) = (old.map(|(item, _)| item), write.is_put.then_some(&write.entry));
-        demand.vector_bytes = vectors
-            .map(|index| index.write_bytes(before, after).unwrap_or_default())
-            .collect();
         let new = write.is_put.then(|| (&write.entry, units_of(write.size)));
         let numbered = table.indexes().iter().enumerate();
         demand.indexes = numbered
             .flat_map(|(number, index)| index.demands(number, old, new))
             .collect();
+        for (number, index) in table.vector_indexes().iter().enumerate() {
+            let bytes = index.write_bytes(before, after);
+            demand.vector_bytes.push(bytes.unwrap_or_default());
+            let place = index.place(after, place).or_else(|| index.place(before, place));
+            demand
+                .indexes
+                .extend(bytes.zip(place).map(|(bytes, place)| IndexDemand {
+                    index: table.indexes().len() + number,
+                    place,
+                    units: bytes / UNIT,
+                }));
+        }
         demand
     }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::key::{KeyType, LONGEST_PARTITION};
+use super::key::{KeyType, LONGEST_PARTITION, Schema};
 use super::value::{decode, size_of_item, text};
+use crate::admission::{Place, Throughput};
 use crate::wire::Refusal;
 
 /// Bytes of an element of a vector in an index: a 32-bit float.
@@ -21,8 +22,8 @@ const WRONG_VECTOR: &str =
 ///
 /// A write with another number of elements, an element that is not a number or not in the range of a 32-bit float, or a partition
 /// key or filter of another type is refused, as DynamoDB does. An item that has no vector, or not the partition key of the index,
-/// is not in it. The index accepts any number of writes: how DynamoDB throttles vector indexes is not published. `SearchVectors`
-/// is not simulated.
+/// is not in it. How DynamoDB throttles vector indexes is not published; see [`throughput`](Self::throughput). `SearchVectors` is not
+/// simulated.
 ///
 /// ```
 /// use aws_batch_simulator::{KeyType, Simulator, TableOptions, VectorIndexOptions};
@@ -37,13 +38,14 @@ const WRONG_VECTOR: &str =
 /// ```
 ///
 /// # Default
-/// No partition key, no filters.
+/// No partition key, no filters, any number of writes.
 #[derive(Debug, Clone)]
 pub struct VectorIndexOptions {
     attribute: String,
     dimensions: usize,
     key: Option<(String, KeyType)>,
     filters: Vec<(String, KeyType)>,
+    pub(super) throughput: Throughput,
 }
 
 impl VectorIndexOptions {
@@ -54,6 +56,7 @@ impl VectorIndexOptions {
             dimensions,
             key: None,
             filters: Vec::new(),
+            throughput: Throughput::default(),
         }
     }
 
@@ -68,6 +71,15 @@ impl VectorIndexOptions {
     #[must_use]
     pub fn filter(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.filters.push((name.into(), kind));
+        self
+    }
+
+    /// How much the index accepts, in KiB of `VectorWriteRequestBytes`. As with [`IndexOptions`](super::IndexOptions), a write for which
+    /// it has too little left is throttled, and the reason names the index. This is an assumption: neither the limits of vector indexes nor
+    /// the reasons that name them are published.
+    #[must_use]
+    pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
+        self.throughput = throughput.into();
         self
     }
 }
@@ -173,6 +185,15 @@ impl VectorIndex {
         item.contains_key(&self.options.attribute) && key.is_none_or(|(name, _)| item.contains_key(name))
     }
 
+    /// The position of an item in the index; by its place in the table if the index has no partition key.
+    pub(super) fn place(&self, item: Option<&Value>, in_table: Place) -> Option<Place> {
+        let item = item?.as_object().filter(|item| self.has(item))?;
+        match &self.options.key {
+            Some((name, kind)) => Schema::new(name, *kind).place(item),
+            None => Some(in_table),
+        }
+    }
+
     /// The attribute with the vector, and the bytes that its elements are billed at.
     pub(super) fn billed(&self) -> (&str, usize) {
         (&self.options.attribute, ELEMENT * self.options.dimensions)
@@ -209,6 +230,7 @@ impl VectorIndex {
             dimensions,
             key,
             filters,
+            ..
         } = &self.options;
         let keys = key.iter().map(|key| element(key, "HASH"));
         let schema: Vec<Value> = keys

@@ -1,15 +1,18 @@
 //! Vector indexes: what they refuse, what they leave out, and what writes to them cost.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use aws_batch_simulator::{KeyType, Simulator, Table, VectorIndexOptions};
+use aws_batch_simulator::{IndexOptions, KeyType, Simulator, Table, Throughput, VectorIndexOptions};
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, Put, PutRequest, ReturnConsumedCapacity, SearchSchemaElementType,
     TransactWriteItem, VectorCapacity, WriteRequest,
 };
+use tokio::time::sleep;
 
-use super::{Dynamo, by_id, put, put_of, string};
+use super::{Dynamo, by_id, put, put_of, string, unprocessed, write};
 
 /// A table with an index without a key, `plain`, and one by tenant with a filter, `schema`, of the same attribute.
 fn films() -> (Table, Dynamo) {
@@ -228,4 +231,43 @@ async fn the_description_of_a_table_has_its_vector_indexes() {
         .collect();
     let (key, filter) = (SearchSchemaElementType::Hash, SearchSchemaElementType::InlineFilter);
     assert_eq!(roles, [("tenant", &key), ("category", &filter)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_vector_index_with_a_throughput_cannot_take_comes_back_and_the_error_names_the_index() {
+    // The least write has a KiB, so the index takes ten of them a second.
+    let narrow = VectorIndexOptions::new("embedding", 3)
+        .key("tenant", KeyType::S)
+        .throughput(Throughput::provisioned(10.0));
+    let simulator = Simulator::new(1);
+    let options = by_id()
+        .index("by_customer", IndexOptions::key("customer", KeyType::S))
+        .vector_index("plain", VectorIndexOptions::new("embedding", 3))
+        .vector_index("narrow", narrow);
+    let films = simulator.table("films", options);
+    let client = simulator.dynamo_client();
+    sleep(Duration::from_secs(1)).await;
+    let film = |id: usize, tenant: &str| {
+        put_of([
+            ("id", string(id.to_string())),
+            (tenant, string("t")),
+            ("embedding", vector(&["1", "0", "0"])),
+        ])
+    };
+    let of_index = (0..15).map(|id| film(id, "tenant"));
+    let mixed = of_index.chain((15..25).map(|id| film(id, "owner"))).collect();
+    let output = write(&client, "films", mixed).await.unwrap();
+    assert_eq!(unprocessed(&output), 5, "ten of the index, and all that are not in it");
+    assert_eq!((films.vectors("plain"), films.vectors("narrow")), (20, 10));
+
+    let error = write(&client, "films", vec![film(30, "tenant")]).await.unwrap_err();
+    let BatchWriteItemError::ProvisionedThroughputExceededException(error) = error.into_service_error() else {
+        panic!("another error");
+    };
+    let [reason] = error.throttling_reasons() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(reason.reason(), Some("IndexWriteProvisionedThroughputExceeded"));
+    let arn = format!("{}/index/narrow", films.arn());
+    assert_eq!(reason.resource(), Some(arn.as_str()));
 }

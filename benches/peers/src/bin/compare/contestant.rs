@@ -24,18 +24,28 @@ macro_rules! contestants {
 contestants! {
     "own", "**aws-batch-delivery**", |_| true;
     "own-shared", "**aws-batch-delivery**, 32 deliveries share the pace",
-        |scenario| matches!(scenario.trouble, Trouble::Capacity(_));
+        |scenario| matches!(scenario.trouble, Trouble::Capacity(_)) && scenario.load == Load::Plain;
     "own-strict", "**aws-batch-delivery**, `strict_order`", has_groups;
     "backon", "SDK + backon 1.6.0", |_| true;
     "adaptive", "SDK, adaptive retries", |_| true;
     "facade", "dynamodb-facade 0.2.0", is_dynamo;
     "dynamo-table", "dynamo_table 0.11.0", is_dynamo;
     "graphddb", "graphddb_runtime 1.5.0", is_dynamo;
+    "sink-risingwave", "RisingWave's loop", is_disturbed_table;
+    "sink-risingwave-overlap", "RisingWave's loop, chunks overlap", is_disturbed_table;
+    "sink-feldera", "Feldera's loop", is_disturbed_table;
+    "sink-feldera-overlap", "Feldera's loop, steps overlap", is_disturbed_table;
+    "sink-spice", "Spice.ai's loop", is_disturbed_table;
     "omniqueue", "omniqueue 0.3.0", |scenario| scenario.service == Service::Sqs && !has_groups(scenario);
 }
 
 fn is_dynamo(scenario: &Scenario) -> bool {
     scenario.service == Service::Dynamo
+}
+
+fn is_disturbed_table(scenario: &Scenario) -> bool {
+    let is_easy = matches!(scenario.trouble, Trouble::None) && scenario.load == Load::Plain;
+    is_dynamo(scenario) && !is_easy
 }
 
 fn has_groups(scenario: &Scenario) -> bool {
@@ -66,6 +76,9 @@ impl Contestant {
         command.args(["--workers", &scenario.workers().to_string()]);
         if offered.groups > 0 {
             command.args(["--groups", &offered.groups.to_string()]);
+        }
+        if offered.keys > 0 {
+            command.args(["--keys", &offered.keys.to_string()]);
         }
         if offered.duplicates {
             command.arg("--duplicates");

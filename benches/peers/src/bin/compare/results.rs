@@ -1,6 +1,6 @@
 //! The results in Markdown.
 
-use peers::Scenario;
+use peers::{Scenario, Tally};
 
 use crate::contestant::Contestant;
 use crate::machine;
@@ -21,7 +21,7 @@ const LEGEND: &str = "\
 - **lost**: entries that are neither in the service nor handed back, nor replaced by a later write of the same key.
 - **handed back**: entries that were reported as undelivered.
 - **duplicates**: entries that the service applied again.
-- **overtaken**: entries that arrived after a later one of their key or message group.
+- **overtaken**: entries that arrived after a later one of their key or message group; in brackets the keys that keep an older value.
 - **peak memory**: of the process, with its runtime and the entries.
 - **CPU s per 100k**: processor seconds of the process, without its start, for 100,000 entries of the load.
 - **said**: whether it reported a failure in any way. *Stopped* means that it had not finished after 60 s; entries that had arrived
@@ -68,10 +68,17 @@ pub fn line(scenario: &Scenario, contestant: &Contestant, measured: &Measured) -
         lost,
         measured.handed_back(),
         tally.duplicates,
-        tally.overtaken,
+        overtaken(tally),
         measured.memory.div_ceil(1_000_000),
         measured.processor.as_secs_f64() * 100_000.0 / scenario.entries as f64,
     )
+}
+
+fn overtaken(tally: &Tally) -> String {
+    match tally.stale {
+        0 => tally.overtaken.to_string(),
+        stale => format!("{} ({stale})", tally.overtaken),
+    }
 }
 
 /// Formats a factor with about three digits.

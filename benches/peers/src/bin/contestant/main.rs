@@ -5,12 +5,16 @@ mod backon;
 mod dynamo;
 mod dynamo_table;
 mod facade;
+mod feldera;
 mod graphddb;
 mod http;
 mod lanes;
 mod omniqueue;
 mod own;
+mod risingwave;
+mod spice;
 mod sqs;
+mod steps;
 
 use clap::{Parser, ValueEnum};
 use peers::{Failure, Told, Work};
@@ -32,6 +36,11 @@ enum Contestant {
     Facade,
     DynamoTable,
     Graphddb,
+    SinkRisingwave,
+    SinkRisingwaveOverlap,
+    SinkFeldera,
+    SinkFelderaOverlap,
+    SinkSpice,
     Omniqueue,
 }
 
@@ -56,6 +65,11 @@ async fn run(contestant: Contestant, work: Work) -> Result<Told, Failure> {
         Contestant::Facade => facade::write(&work).await,
         Contestant::DynamoTable => dynamo_table::write(&work).await,
         Contestant::Graphddb => graphddb::write(&work).await,
+        Contestant::SinkRisingwave => risingwave::write(&work, risingwave::Chunks::Alone).await,
+        Contestant::SinkRisingwaveOverlap => risingwave::write(&work, risingwave::Chunks::Overlapping).await,
+        Contestant::SinkFeldera => feldera::write(&work, feldera::Steps::Alone).await,
+        Contestant::SinkFelderaOverlap => feldera::write(&work, feldera::Steps::Overlapping).await,
+        Contestant::SinkSpice => spice::write(&work).await,
         Contestant::Omniqueue => omniqueue::send(&work).await,
     }
 }

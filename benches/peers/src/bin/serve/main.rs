@@ -96,6 +96,7 @@ fn make_queue(simulator: &Simulator, scenario: &Scenario) -> Queue {
 fn tally_of_table(table: &Table, offered: &Offered) -> Tally {
     let mut applied: HashMap<usize, usize> = HashMap::new();
     let mut keys: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut overtaken = 0;
     for record in table.journal() {
         if !record.acknowledgement().is_applied() {
             continue;
@@ -104,6 +105,7 @@ fn tally_of_table(table: &Table, offered: &Offered) -> Tally {
         let Some(number) = number else { continue };
         *applied.entry(number).or_default() += 1;
         let (last, latest) = keys.entry(offered.id(number)).or_default();
+        overtaken += usize::from(number < *latest);
         *last = number;
         *latest = number.max(*latest);
     }
@@ -116,7 +118,8 @@ fn tally_of_table(table: &Table, offered: &Offered) -> Tally {
             .filter(|number| !applied.contains_key(number) && !made_up_for(*number))
             .collect(),
         duplicates: applied.values().map(|times| times - 1).sum(),
-        overtaken: keys.values().filter(|(last, latest)| last != latest).count(),
+        overtaken,
+        stale: keys.values().filter(|(last, latest)| last != latest).count(),
         ..counted(table.statistics())
     }
 }
