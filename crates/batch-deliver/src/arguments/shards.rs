@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::common::{Output, Service};
 use super::conditions::{Condition, clauses};
 use super::copy::SourceSide;
-use super::destinations::{GROUP, ItemArguments, group, table};
+use super::destinations::{GROUP, ItemArguments, LOOSE_ORDER, group, table};
 use super::pace::{PaceArguments, at_least_one};
 use super::reads::Placeholders;
 use super::values::time;
@@ -126,6 +126,8 @@ pub(crate) struct WorkerArguments {
     pub(crate) queue: Option<QueueName>,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group, conflicts_with = "table")]
     pub(crate) group_id: Option<String>,
+    #[arg(long, help = LOOSE_ORDER, requires = "queue", conflicts_with_all = ["table", "export"])]
+    pub(crate) loose_order: bool,
     /// Delete the items of the shards
     #[arg(long)]
     pub(crate) delete: bool,

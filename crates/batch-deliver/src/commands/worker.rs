@@ -62,6 +62,7 @@ pub(super) async fn run(arguments: WorkerArguments) -> Result<CommandOutcome, Fa
             queue,
             format,
             group_id: arguments.group_id,
+            loose_order: arguments.loose_order,
             common,
         };
         let job = send::job(&arguments).await?;

@@ -24,8 +24,12 @@ const REQUEST: usize = 64 << 10;
 /// The name of the service in AWS's configuration.
 const SERVICE: &str = "SQS";
 
-/// The queue with this name.
-pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destination<SqsQueue>, Failure> {
+/// The queue with this name, if it is a FIFO queue with at most one message of a group in a call unless its order may be a loose one.
+pub(crate) async fn queue(
+    queue: &QueueName,
+    is_loose: bool,
+    access: &Access,
+) -> Result<Destination<SqsQueue>, Failure> {
     let connection = access.connection.within(queue.region.as_deref(), "the queue")?;
     let (client, url, settings, simulated, site) = if let Some(rate) = access.simulate {
         let (simulated, url) = SimulatedService::queue(&queue.name, rate);
@@ -63,9 +67,10 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
         let site = connection.site(&config, SERVICE, account_of_queue(&url));
         (client, url, settings, None, Some(site))
     };
+    let target = SqsQueue::new(client, url);
     Ok(Destination {
         name: queue.to_string(),
-        target: SqsQueue::new(client, url),
+        target: if is_loose { target } else { target.strict_order() },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
         settings,

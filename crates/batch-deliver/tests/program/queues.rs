@@ -404,3 +404,40 @@ fn dead_letters_go_back_to_their_only_queue() {
     queues.run("redrive --queue letters").expect(2, "2 queues");
     assert_eq!((letters.len(), orders.len(), refunds.len()), (25, 15, 10));
 }
+
+/// The first of ten messages fails alone. Those behind it must not arrive before it.
+#[test]
+fn a_message_that_a_fifo_queue_fails_once_keeps_its_place() {
+    for (options, keeps) in [("", true), ("--loose-order", false)] {
+        let queues = Queues::new();
+        let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
+        queue.script([InjectedFault::Unprocessed(1)]);
+        let lines: String = (0..40).map(|number| format!("{{\"number\":{number}}}\n")).collect();
+        queues.folder.write("a.txt", lines);
+        queues
+            .run(&format!("send --queue a.fifo --group-id g {options} a.txt"))
+            .expect(0, "40 delivered");
+        let (arrived, calls) = (numbers(&queue), queue.statistics().calls);
+        assert_eq!(arrived == sorted(arrived.clone()), keeps, "{arrived:?}");
+        assert_eq!(calls > 40, keeps, "{calls} calls");
+    }
+}
+
+/// For the figures in the manual: `cargo test --package batch-deliver --test program -- --ignored --nocapture what_an_order_costs`
+#[test]
+#[ignore = "takes half a minute, and prints figures"]
+fn what_an_order_costs_a_queue() {
+    for (groups, count) in [(1, 500), (10, 5_000), (100, 5_000)] {
+        for options in ["", "--loose-order"] {
+            let queues = Queues::new();
+            queues.simulator.set_latency(Latency::fixed(Duration::from_millis(20)));
+            queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
+            let line = |number: usize| json!({"body": number.to_string(), "group_id": (number % groups).to_string()});
+            let lines = (0..count).map(|number| format!("{}\n", line(number)));
+            queues.folder.write("a", lines.collect::<String>());
+            let run = queues.run(&format!("send --queue a.fifo --format json {options} a"));
+            run.expect(0, "delivered");
+            println!("{groups} groups {options}: {}", run.stderr.lines().last().unwrap());
+        }
+    }
+}

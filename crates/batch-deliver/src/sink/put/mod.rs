@@ -31,6 +31,7 @@ const REQUEST: usize = 64 << 10;
 pub(crate) async fn stream(
     name: String,
     aggregate: bool,
+    is_ordered: bool,
     access: &Access,
 ) -> Result<Destination<KinesisStream>, Failure> {
     let mut service = PutService {
@@ -38,13 +39,19 @@ pub(crate) async fn stream(
         simulate: SimulatedService::stream,
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
-        target: |client, stream| KinesisStream::new(client, stream),
+        target: match is_ordered {
+            false => |client, stream| KinesisStream::new(client, stream),
+            true => |client, stream| KinesisStream::new(client, stream).ordered(),
+        },
         measure: |_, record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
         unit: "payload units of 25 KiB",
     };
     if aggregate {
         service.simulate = SimulatedService::aggregated_stream;
-        service.target = |client, stream| KinesisStream::new(client, stream).aggregated();
+        service.target = match is_ordered {
+            false => |client, stream| KinesisStream::new(client, stream).aggregated(),
+            true => |client, stream| KinesisStream::new(client, stream).aggregated().ordered(),
+        };
         // The payload units are those of all together.
         service.measure = |_, record| EntrySize::in_units(record_size(record), 1);
         service.unit = "bytes in payload units of 25 KiB";
@@ -70,14 +77,18 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
     service.destination(name, access).await
 }
 
-/// The topic of SNS with this ARN.
-pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
+/// The topic of SNS with this ARN, if it is a FIFO topic with at most one message of a group in a call unless its order may be a loose
+/// one.
+pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
     let service = PutService {
         name: "SNS",
         simulate: SimulatedService::topic,
         of_simulator: Simulator::sns_client,
         of_config: aws_sdk_sns::Client::new,
-        target: |client, arn| SnsTopic::new(client, arn),
+        target: match is_loose {
+            false => |client, arn| SnsTopic::new(client, arn).strict_order(),
+            true => |client, arn| SnsTopic::new(client, arn),
+        },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
         unit: "requests' worth of 64 KiB",
     };
