@@ -39,6 +39,8 @@ pub(crate) struct Move {
     pub(crate) from: ExistingQueue,
     pub(crate) to: ExistingQueue,
     pub(crate) filter: MessageFilter,
+    /// The name of the only queue whose dead letters are moved. It is in the account and the region of the dead letters.
+    pub(crate) source: Option<String>,
     /// The most messages.
     pub(crate) most: Option<u64>,
     /// The group of messages that have none.
@@ -58,6 +60,8 @@ pub(crate) struct MoveResult {
     pub(crate) cause: Option<String>,
     /// Messages that do not match, and stay.
     pub(crate) unmatched: u64,
+    /// Dead letters of other queues, which stay.
+    pub(crate) foreign: u64,
     /// Messages that were taken and not deleted: they are in both places.
     pub(crate) undeleted: u64,
     /// Why they were not, if it was not that their time was over.
@@ -86,10 +90,18 @@ pub(super) fn receive(
     }
 }
 
+/// Whether the message is a dead letter of another queue than the one with this name. One that was sent to the dead-letter queue itself
+/// has no such queue.
+fn is_foreign(received: &Received, source: Option<&str>) -> bool {
+    let arn = received.system_attribute(&System::DeadLetterQueueSourceArn);
+    let of_message = arn.and_then(|arn| arn.rsplit(':').next());
+    source.is_some_and(|source| of_message.is_some_and(|of_message| of_message != source))
+}
+
 impl MoveResult {
     /// Whether messages may be left that were not received, because as many are hidden as can be: the queue has seemed empty then.
     pub(crate) fn is_full(&self) -> bool {
-        self.unmatched + self.unsent >= MOST_HIDDEN
+        self.unmatched + self.foreign + self.unsent >= MOST_HIDDEN
     }
 }
 
@@ -100,12 +112,23 @@ impl Move {
             from,
             to,
             filter,
+            source,
             most,
             group,
             options,
             stop,
         } = self;
-        let messages = receive(&from, &filter, most, &stop).messages();
+        // As with a filter, the number of those that stay is not known.
+        let received = if source.is_some() { None } else { most };
+        let mut receive = receive(&from, &filter, received, &stop);
+        if source.is_some() {
+            receive = receive.system_attributes([
+                System::MessageDeduplicationId,
+                System::AwsTraceHeader,
+                System::DeadLetterQueueSourceArn,
+            ]);
+        }
+        let messages = receive.messages();
         let progress = messages.progress();
         watch(progress.clone());
         let moved = Arc::new(Mutex::new(MoveResult::default()));
@@ -116,6 +139,11 @@ impl Move {
         let note_of_stream = note(&moved);
         let matching = messages.filter_map(move |received| {
             ready(match received {
+                Ok(received) if is_foreign(&received, source.as_deref()) => {
+                    note_of_stream(&|moved| moved.foreign += 1);
+                    received.ticket.set_aside();
+                    None
+                }
                 Ok(received) if filter.holds(&received.message) => Some(received),
                 Ok(received) => {
                     note_of_stream(&|moved| moved.unmatched += 1);
@@ -254,6 +282,7 @@ mod tests {
             from: existing(from.url()),
             to: existing(to.url()),
             filter: MessageFilter::default(),
+            source: None,
             most: None,
             group: None,
             options: DeliveryOptions::default(),

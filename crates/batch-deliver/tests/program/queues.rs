@@ -423,6 +423,53 @@ fn a_message_that_a_fifo_queue_fails_once_keeps_its_place() {
     }
 }
 
+/// Its policy has changed since then, so the service no longer lists it.
+#[test]
+fn a_dead_letter_of_another_queue_stays() {
+    let queues = Queues::new();
+    let letters = queues.queue("letters", QueueOptions::default());
+    let lettered = || QueueOptions::default().dead_letter_queue("letters").maximum_receives(1);
+    let returns = queues.queue("returns", lettered());
+    let client = queues.simulator.sqs_client();
+    for queue in [&queues.queue("orders", lettered()), &returns] {
+        let name = queue.name();
+        queues.folder.write("a.txt", format!("of {name}\n"));
+        queues
+            .run(&format!("send --queue {name} a.txt"))
+            .expect(0, "1 delivered");
+        for _ in 0..2 {
+            let receive = client.receive_message().queue_url(queue.url()).visibility_timeout(0);
+            queues.runtime.block_on(receive.send()).unwrap();
+        }
+    }
+    assert_eq!(letters.len(), 2);
+    let orders = queues.queue("orders", QueueOptions::default());
+    let run = queues.run("redrive --queue letters --json");
+    run.expect(
+        1,
+        "kept in letters: 1 message that came from another queue: give the queue",
+    );
+    assert_eq!(
+        (&run.report()["moved"], &run.report()["foreign"]),
+        (&1.into(), &1.into())
+    );
+    let bodies = |queue: &Queue| {
+        queue
+            .messages()
+            .into_iter()
+            .map(|message| message.body)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (bodies(&returns), bodies(&letters)),
+        (vec!["of returns".to_owned()], vec!["of orders".to_owned()])
+    );
+    queues
+        .run("redrive --queue letters --to orders")
+        .expect(0, "1 message moved");
+    assert_eq!(bodies(&orders), ["of orders"]);
+}
+
 /// For the figures in the manual: `cargo test --package batch-deliver --test program -- --ignored --nocapture what_an_order_costs`
 #[test]
 #[ignore = "takes half a minute, and prints figures"]
