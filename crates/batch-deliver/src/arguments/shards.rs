@@ -195,6 +195,21 @@ impl SegmentArguments {
         .filter(|all| !all.is_empty())
     }
 
+    /// Whether an update that is applied twice may have another result than once: unless it only sets attributes to values, or removes
+    /// them, as for the library.
+    pub(crate) fn counts_twice(&self) -> bool {
+        let is_value = |assignment: &str| {
+            let value = assignment
+                .split_once('=')
+                .and_then(|(_, value)| value.trim().strip_prefix(':'));
+            value.is_some_and(|name| {
+                name.bytes()
+                    .all(|letter| letter.is_ascii_alphanumeric() || letter == b'_')
+            })
+        };
+        self.add.is_some() || self.set.as_ref().is_some_and(|set| !set.split(',').all(is_value))
+    }
+
     /// What is read of a table.
     pub(crate) fn reads(&self) -> TableReads {
         TableReads {

@@ -31,6 +31,8 @@ pub(crate) struct Summary {
     pub(crate) resumes: Option<Location>,
     /// How many lines or items earlier runs have settled.
     pub(crate) settled_before: u64,
+    /// How many entries or items the last run may have delivered that this one was given again.
+    pub(crate) doubtful: u64,
     pub(crate) simulated: Option<Arc<SimulatedService>>,
     /// What the vector indexes of a table made of the items, if it has any.
     pub(crate) vectors: Option<VectorFigures>,
@@ -384,6 +386,7 @@ impl Summary {
             "other_causes": handed_back.reasons().1,
             "earlier_runs": {
                 "settled": self.settled_before,
+                "doubtful": self.doubtful,
                 "undelivered": earlier.given_up.count(),
                 "causes": causes(&earlier.given_up),
                 "bad_lines": earlier.bad_lines.count(),

@@ -109,6 +109,7 @@ impl ShardResult {
                 "delivered": report.delivered,
                 "condition_failed": report.condition_failed,
                 "settled_before": settled,
+                "doubtful": summary.doubtful,
                 "dead_letters": dead_letters + letters_before,
                 "bad_lines": summary.bad_lines.count() + bad_lines_before,
                 "calls": report.calls,
