@@ -281,3 +281,30 @@ fn ended(states: &Value, others: &[&str]) -> String {
         state = &states[next.as_str().unwrap()];
     }
 }
+
+/// The second one was answered as if its lines were settled, since the names of the checkpoints had only the first 80 characters.
+#[test]
+fn two_executions_with_a_long_name_have_two_checkpoints() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..100));
+    let shard = |execution: &str| {
+        let machine = "arn:aws:states:eu-central-1:123456789012:execution:a-state-machine-with-a-long-name";
+        let end = items(0..100).len();
+        json!({"input": "a.jsonl", "begin": 0, "end": end, "execution": format!("{machine}:{execution}")})
+    };
+    let mut command = folder.command("worker --table items --dead-letters dead --checkpoints checkpoints");
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+    let function = Function::of(
+        command,
+        Duration::from_mins(15),
+        ["first", "second", "second"].map(shard),
+    );
+    for expected in [100, 100, 0] {
+        let (operation, counts) = function.answer();
+        assert_eq!(
+            (operation.as_str(), &counts["delivered"]),
+            ("response", &json!(expected)),
+            "{counts}"
+        );
+    }
+}
