@@ -9,6 +9,7 @@ mod hidden_messages;
 mod item_writes;
 mod lines;
 mod message_filter;
+mod moved_message;
 mod moving;
 mod object_lookup;
 mod pace;
