@@ -32,7 +32,7 @@ use crate::keeping::{
 };
 use crate::outcome::Failure;
 use crate::progress::{Summary, Ticker, WatchedDelivery};
-use crate::sink::{self, DeliveryOptions, Destination, Progress, Settings, Target};
+use crate::sink::{self, DeliveryOptions, Destination, Duplicates, Progress, Settings, Target};
 use crate::source::Input;
 use crate::stop::Stop;
 
@@ -225,10 +225,15 @@ impl<T: Target> Job<T> {
         let ticker = Ticker::start(watched, self.console.clone(), stop);
         let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
         let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
+        let duplicates = self
+            .destination
+            .content
+            .map(|content| Arc::new(Duplicates::new(content)));
         let delivered = sink::deliver(
             self.destination.target.clone(),
             options,
             entries,
+            duplicates.clone(),
             move |position, disposition| decided.decided(position, disposition),
             move |entry| undelivered.undelivered(entry),
         );
@@ -256,6 +261,7 @@ impl<T: Target> Job<T> {
             resumes,
             settled_before,
             doubtful,
+            duplicates: duplicates.map(|duplicates| duplicates.figures()).unwrap_or_default(),
             simulated: self.destination.simulated.clone(),
             vectors: self.destination.vector_figures(),
         })

@@ -9,9 +9,10 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
-use aws_sdk_sqs::types::QueueAttributeName;
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 
 use super::destination::{Access, Destination, EntrySize, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
+use super::duplicates::hash;
 use super::queue_name::{QueueName, QueueNameForm};
 use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN};
 use super::simulated::SimulatedService;
@@ -72,6 +73,9 @@ pub(crate) async fn queue(
         name: queue.to_string(),
         target: if is_loose { target } else { target.strict_order() },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
+        content: queue
+            .is_fifo()
+            .then_some(|message: &SendMessageBatchRequestEntry| hash(message.message_body())),
         unit: "requests' worth of 64 KiB",
         settings,
         site,

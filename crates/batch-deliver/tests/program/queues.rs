@@ -470,6 +470,36 @@ fn a_dead_letter_of_another_queue_stays() {
     assert_eq!(bodies(&orders), ["of orders"]);
 }
 
+/// They were counted as delivered, and nothing showed that the queue has only one of them.
+#[test]
+fn lines_that_a_fifo_queue_drops_are_counted_and_are_an_error_if_a_body_is_lost() {
+    let queues = Queues::new();
+    let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
+    let line = |body: &str, id: &str| json!({"body": body, "dedup_id": id, "group_id": "g"}).to_string() + "\n";
+    let send = |name: &str, lines: &[String]| {
+        queues.folder.write(name, lines.concat());
+        queues.run(&format!("send --queue a.fifo --format json --json {name}"))
+    };
+    let run = send("a", &[line("one", "k"), line("two", "k"), line("three", "l")]);
+    run.expect(
+        1,
+        "dropped by a.fifo: 1 line with the deduplication id of another message",
+    )
+    .expect(1, "1 of them with another body, which is lost");
+    assert_eq!(run.report()["dropped"], json!({"equal": 0, "different": 1}));
+    assert_eq!(queue.len(), 2);
+    send("b", &[line("one", "m"), line("one", "m")]).expect(0, "of the last five minutes, and with its body");
+    // Lost answers: each message is sent twice, and is one line.
+    queue.script([
+        InjectedFault::Dropped { applied: true },
+        InjectedFault::Dropped { applied: true },
+    ]);
+    let run = send("c", &[line("one", "n"), line("two", "o")]);
+    run.expect(0, "2 delivered");
+    assert!(!run.stderr.contains("dropped"), "{}", run.stderr);
+    assert_eq!(queue.len(), 5);
+}
+
 /// For the figures in the manual: `cargo test --package batch-deliver --test program -- --ignored --nocapture what_an_order_costs`
 #[test]
 #[ignore = "takes half a minute, and prints figures"]

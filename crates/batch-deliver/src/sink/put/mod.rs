@@ -13,6 +13,7 @@ use aws_config::SdkConfig;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 
 use super::destination::{Access, Destination, EntrySize, Target, simulated_settings};
+use super::duplicates::hash;
 use super::recognized::ACCOUNT;
 use super::simulated::SimulatedService;
 use crate::connection::{self, account_of_arn, region_of_arn, settings};
@@ -44,6 +45,7 @@ pub(crate) async fn stream(
             true => |client, stream| KinesisStream::new(client, stream).ordered(),
         },
         measure: |_, record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
+        content: None,
         unit: "payload units of 25 KiB",
     };
     if aggregate {
@@ -72,6 +74,7 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
         of_config: aws_sdk_firehose::Client::new,
         target: |client, stream| FirehoseStream::new(client, stream),
         measure: |_, record| EntrySize::in_units(record.data().as_ref().len(), INGESTED),
+        content: None,
         unit: "times 5 KiB",
     };
     service.destination(name, access).await
@@ -90,6 +93,7 @@ pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Resul
             true => |client, arn| SnsTopic::new(client, arn),
         },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
+        content: Some(|message| hash(message.message())),
         unit: "requests' worth of 64 KiB",
     };
     service.destination(arn, access).await
@@ -104,6 +108,7 @@ pub(crate) async fn event_bus(name: String, access: &Access) -> Result<Destinati
         of_config: aws_sdk_eventbridge::Client::new,
         target: |client, bus| EventBus::new(client, bus),
         measure: |_, event| EntrySize::in_units(event_size(event), REQUEST),
+        content: None,
         unit: "events' worth of 64 KiB",
     };
     service.destination(name, access).await
@@ -118,6 +123,8 @@ struct PutService<C, T: Target> {
     of_config: fn(&SdkConfig) -> C,
     target: fn(C, &str) -> T,
     measure: fn(&T, &T::Entry) -> EntrySize,
+    /// A hash of the content of an entry, if a FIFO destination may drop it.
+    content: Option<fn(&T::Entry) -> u64>,
     unit: &'static str,
 }
 
@@ -143,6 +150,7 @@ impl<C, T: Target> PutService<C, T> {
             ((self.of_config)(&config), settings, None)
         };
         Ok(Destination {
+            content: self.content.filter(|_| name.ends_with(".fifo")),
             target: (self.target)(client, &name),
             name,
             measure: self.measure,
