@@ -412,8 +412,8 @@ fn a_message_that_a_fifo_queue_fails_once_keeps_its_place() {
         let queues = Queues::new();
         let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
         queue.script([InjectedFault::Unprocessed(1)]);
-        let lines: String = (0..40).map(|number| format!("{{\"number\":{number}}}\n")).collect();
-        queues.folder.write("a.txt", lines);
+        let lines: Vec<String> = (0..40).map(|number| format!("{{\"number\":{number}}}\n")).collect();
+        queues.folder.write("a.txt", lines.concat());
         queues
             .run(&format!("send --queue a.fifo --group-id g {options} a.txt"))
             .expect(0, "40 delivered");

@@ -434,7 +434,7 @@ fn keys_that_differ_make_bad_lines() {
 fn a_counter_whose_worker_is_told_to_stop_counts_on_and_says_what_is_doubtful() {
     const ITEMS: u32 = 3_000;
     let tables = Tables::new(ITEMS, 1e6);
-    let counter = [
+    let options = [
         "--where",
         "id >= :zero",
         "--value",
@@ -457,7 +457,7 @@ fn a_counter_whose_worker_is_told_to_stop_counts_on_and_says_what_is_doubtful() 
     let mut shards = tables.plan(1);
     shards.push(shards[0].clone());
     let activity = Activity::new(shards);
-    let first = tables.changing(&activity, &counter);
+    let first = tables.changing(&activity, &options);
     // Each update takes two units.
     let counted = |items: &[Value]| items.iter().filter(|item| item.get("n").is_some()).count();
     until_there("more than a page of updates", || {
@@ -466,7 +466,7 @@ fn a_counter_whose_worker_is_told_to_stop_counts_on_and_says_what_is_doubtful() 
     terminate(first);
     assert_eq!(activity.answer().1, "Interrupted");
     tables.from.table.set_capacity(Capacity::unlimited());
-    let next = tables.changing(&activity, &counter);
+    let next = tables.changing(&activity, &options);
     let (_, counts) = activity.answer();
     terminate(next);
     let items = tables.from.items();
