@@ -114,8 +114,12 @@ def deliver(program, machine, name, bad):
 
 def main(program, examples, folder):
     machine = set_up(program, examples, folder)
-    # 5 % are tolerated.
-    expected = {"few": (1, ("SUCCEEDED", None)), "many": (4, ("FAILED", "States.ExceedToleratedFailureThreshold"))}
+    # 5 % do not stop the others.
+    expected = {
+        "none": (0, ("SUCCEEDED", None)),
+        "few": (1, ("FAILED", "UndeliveredShards")),
+        "many": (4, ("FAILED", "States.ExceedToleratedFailureThreshold")),
+    }
     for name, (bad, outcome) in expected.items():
         ended = deliver(program, machine, name, bad)
         if ended != outcome:

@@ -21,7 +21,7 @@ use aws_sdk_s3::error::BoxError;
 
 pub(crate) use self::account::{account, account_of_arn, account_of_queue};
 pub(crate) use self::credentials::can_be_renewed;
-pub(crate) use self::endpoints::url;
+pub(crate) use self::endpoints::{url, without_user};
 pub(crate) use self::lookup_time::LookupTime;
 use self::profile::Profile;
 pub(crate) use self::site::Site;
@@ -189,10 +189,7 @@ pub(crate) fn settings(config: &SdkConfig, service: &str) -> Vec<(&'static str, 
 pub(crate) fn endpoint_of(config: &SdkConfig, service: &str) -> String {
     let given = config.endpoint_url().map(ToOwned::to_owned);
     let endpoint = given.or_else(|| endpoints::endpoint(config, service));
-    endpoint.map_or_else(
-        || OF_AWS.to_owned(),
-        |url| endpoints::without_user(url.trim_end_matches('/')),
-    )
+    endpoint.map_or_else(|| OF_AWS.to_owned(), |url| without_user(url.trim_end_matches('/')))
 }
 
 /// An endpoint that nothing else is given for.

@@ -32,7 +32,7 @@ use crate::keeping::{
 };
 use crate::outcome::Failure;
 use crate::progress::{Summary, Ticker, WatchedDelivery};
-use crate::sink::{self, DeliveryOptions, Destination, Progress, Settings, Target};
+use crate::sink::{self, DeliveryOptions, Destination, Duplicates, Progress, Settings, Target};
 use crate::source::Input;
 use crate::stop::Stop;
 
@@ -111,6 +111,7 @@ impl<T: Target> Job<T> {
                 source: OpenedSource::Inputs(inputs, reads, None),
                 failures: Failures::default(),
                 settled: 0,
+                doubtful: 0,
                 has_begun: false,
             });
         };
@@ -136,6 +137,7 @@ impl<T: Target> Job<T> {
         Ok(OpenedJob {
             failures: state.failures.clone(),
             settled,
+            doubtful: state.doubtful,
             has_begun: state.has_begun(),
             source: OpenedSource::Inputs(inputs, reads, Some(state)),
         })
@@ -161,6 +163,7 @@ impl<T: Target> Job<T> {
         Ok(OpenedJob {
             failures: found.map(|found| found.failures.clone()).unwrap_or_default(),
             settled: found.map_or(0, |found| found.settled),
+            doubtful: found.map_or(0, |found| found.doubtful),
             has_begun: found.is_some_and(|found| found.position.is_some()),
             source: OpenedSource::Table(scan, entry, opened.map(Box::new)),
         })
@@ -175,7 +178,7 @@ impl<T: Target> Job<T> {
             stop,
             occasion,
         } = run;
-        let (earlier, settled_before) = (opened.failures.clone(), opened.settled);
+        let (earlier, settled_before, doubtful) = (opened.failures.clone(), opened.settled, opened.doubtful);
         let begun = opened.begin(dead_letter.is_some(), &stop).await;
         let (reading, journal) = match begun {
             Ok(begun) => begun,
@@ -222,10 +225,15 @@ impl<T: Target> Job<T> {
         let ticker = Ticker::start(watched, self.console.clone(), stop);
         let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
         let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
+        let duplicates = self
+            .destination
+            .content
+            .map(|content| Arc::new(Duplicates::new(content)));
         let delivered = sink::deliver(
             self.destination.target.clone(),
             options,
             entries,
+            duplicates.clone(),
             move |position, disposition| decided.decided(position, disposition),
             move |entry| undelivered.undelivered(entry),
         );
@@ -252,6 +260,8 @@ impl<T: Target> Job<T> {
             bad_lines,
             resumes,
             settled_before,
+            doubtful,
+            duplicates: duplicates.map(|duplicates| duplicates.figures()).unwrap_or_default(),
             simulated: self.destination.simulated.clone(),
             vectors: self.destination.vector_figures(),
         })

@@ -34,6 +34,8 @@ pub(crate) struct QueueArguments {
     pub(crate) format: TextFormat,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group)]
     pub(crate) group_id: Option<String>,
+    #[arg(long, help = LOOSE_ORDER)]
+    pub(crate) loose_order: bool,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
 }
@@ -119,6 +121,9 @@ pub(super) fn table(text: &str) -> Result<String, String> {
 const LONGEST_GROUP: usize = 128;
 
 pub(super) const GROUP: &str = "The group of messages that have none, for FIFO queues and topics";
+
+pub(super) const LOOSE_ORDER: &str = "Let messages of one group of a FIFO queue or topic share a call: faster with few groups, but \
+                                      one that fails alone arrives after those behind it";
 
 /// A group, as SQS and SNS accept it.
 pub(super) fn group(text: &str) -> Result<String, String> {

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::CommonArguments;
-use super::destinations::{GROUP, group};
+use super::destinations::{GROUP, LOOSE_ORDER, group};
 use crate::format::TextFormat;
 
 const FORMAT: &str = "Lines of text, or JSON with data, partition_key (streams); message, subject, attributes, group_id, dedup_id \
@@ -22,9 +22,14 @@ pub(crate) struct PutArguments {
     /// Put many records into one, in the format of the Kinesis Producer Library, which readers have to take apart
     #[arg(long, requires = "stream", conflicts_with_all = ["delivery_stream", "topic", "bus"])]
     pub(crate) aggregate: bool,
+    /// Keep the order of the records of each partition key: without --aggregate, a key has one record in flight
+    #[arg(long, requires = "stream", conflicts_with_all = ["delivery_stream", "topic", "bus"])]
+    pub(crate) ordered: bool,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group, requires = "topic",
         conflicts_with_all = ["stream", "delivery_stream", "bus"])]
     pub(crate) group_id: Option<String>,
+    #[arg(long, help = LOOSE_ORDER, requires = "topic", conflicts_with_all = ["stream", "delivery_stream", "bus"])]
+    pub(crate) loose_order: bool,
     #[command(flatten)]
     pub(crate) events: EventArguments,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::common::{Output, Service};
 use super::conditions::{Condition, clauses};
 use super::copy::SourceSide;
-use super::destinations::{GROUP, ItemArguments, group, table};
+use super::destinations::{GROUP, ItemArguments, LOOSE_ORDER, group, table};
 use super::pace::{PaceArguments, at_least_one};
 use super::reads::Placeholders;
 use super::values::time;
@@ -126,6 +126,8 @@ pub(crate) struct WorkerArguments {
     pub(crate) queue: Option<QueueName>,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group, conflicts_with = "table")]
     pub(crate) group_id: Option<String>,
+    #[arg(long, help = LOOSE_ORDER, requires = "queue", conflicts_with_all = ["table", "export"])]
+    pub(crate) loose_order: bool,
     /// Delete the items of the shards
     #[arg(long)]
     pub(crate) delete: bool,
@@ -191,6 +193,21 @@ impl SegmentArguments {
             ("ADD", &self.add),
         ]))
         .filter(|all| !all.is_empty())
+    }
+
+    /// Whether an update that is applied twice may have another result than once: unless it only sets attributes to values, or removes
+    /// them, as for the library.
+    pub(crate) fn counts_twice(&self) -> bool {
+        let is_value = |assignment: &str| {
+            let value = assignment
+                .split_once('=')
+                .and_then(|(_, value)| value.trim().strip_prefix(':'));
+            value.is_some_and(|name| {
+                name.bytes()
+                    .all(|letter| letter.is_ascii_alphanumeric() || letter == b'_')
+            })
+        };
+        self.add.is_some() || self.set.as_ref().is_some_and(|set| !set.split(',').all(is_value))
     }
 
     /// What is read of a table.

@@ -14,7 +14,8 @@ const SET_ASIDE: Duration = Duration::from_mins(15);
 /// The messages that were not visible before a run. During it, its own are not visible either.
 pub(super) struct HiddenBaseline {
     queue: ExistingQueue,
-    hidden: Option<HiddenMessages>,
+    /// Or why they are not known.
+    hidden: Result<HiddenMessages, String>,
 }
 
 impl HiddenBaseline {
@@ -27,17 +28,20 @@ impl HiddenBaseline {
 
     /// Prints how many of them are still not visible after the run, and until when. Returns their number, if it is known.
     pub(super) async fn tell(self, name: &str, console: &Console) -> Option<u64> {
-        let Some(before) = self.hidden else {
-            console.info(&format!(
-                "whether {name} has messages that are not visible is not known: sqs:GetQueueAttributes is not permitted"
-            ));
-            return None;
+        let before = match self.hidden {
+            Ok(before) => before,
+            Err(because) => {
+                console.info(&format!(
+                    "whether {name} has messages that are not visible is not known: {because}"
+                ));
+                return None;
+            }
         };
         if before.messages == 0 {
             return Some(0);
         }
         // What this run has received is in the number as well until SQS has counted again.
-        let after = self.queue.hidden().await.ok().flatten()?;
+        let after = self.queue.hidden().await.ok()?.ok()?;
         let messages = before.messages.min(after.messages);
         if messages > 0 {
             console.warn(&format!(

@@ -49,6 +49,7 @@ pub(super) async fn run(arguments: MoveArguments) -> Result<CommandOutcome, Fail
         to,
         names: (arguments.from.to_string(), arguments.to.to_string()),
         which: &arguments.which,
+        source: None,
         group: group_id,
         pace: PaceOptions::from(&arguments.pace),
         output: &arguments.output,
@@ -75,6 +76,8 @@ pub(super) struct QueueMove<'a> {
     /// As the user has named them.
     pub(super) names: (String, String),
     pub(super) which: &'a MessageArguments,
+    /// The name of the only queue whose dead letters are moved.
+    pub(super) source: Option<String>,
     pub(super) group: Option<String>,
     pub(super) pace: PaceOptions,
     pub(super) output: &'a Output,
@@ -98,6 +101,7 @@ impl QueueMove<'_> {
             from: self.from,
             to: self.to,
             filter: self.which.filter(),
+            source: self.source,
             most: self.which.max,
             group: self.group,
             options: self.pace.options()?,
@@ -120,7 +124,7 @@ impl QueueMove<'_> {
         ));
         let hidden = hidden.tell(from, &console).await;
         let event = json!({
-            "event": "report", "moved": moved.taken, "unmatched": moved.unmatched, "undelivered": moved.unsent,
+            "event": "report", "moved": moved.taken, "unmatched": moved.unmatched, "foreign": moved.foreign, "undelivered": moved.unsent,
             "undeleted": moved.undeleted, "not_visible": hidden, "seconds": elapsed.as_secs_f64(),
             "interrupted": stop.was_interrupted(),
         });
@@ -200,6 +204,12 @@ pub(super) fn end(
             counted(moved.unmatched, "message")
         ));
     }
+    if moved.foreign > 0 {
+        console.warn(&format!(
+            "kept in {from}: {} that came from another queue: give the queue of the messages by --to",
+            counted(moved.foreign, "message")
+        ));
+    }
     if let Some(cause) = &moved.cause {
         console.warn(&format!(
             "kept in {from}: {} that could not be sent{}, the first because: {cause}",
@@ -241,7 +251,7 @@ pub(super) fn end(
         console.warn(&format!("{from} may have messages that were not received: {cause}"));
     }
     let is_unread = moved.unread.is_some() || moved.is_full();
-    Ok(if moved.unsent + moved.undeleted > 0 || is_unread {
+    Ok(if moved.unsent + moved.undeleted + moved.foreign > 0 || is_unread {
         CommandOutcome::Undelivered
     } else {
         CommandOutcome::Delivered

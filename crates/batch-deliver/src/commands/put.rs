@@ -21,7 +21,9 @@ pub(super) async fn run(arguments: PutArguments) -> Result<CommandOutcome, Failu
         format,
         partition_key,
         aggregate,
+        ordered,
         group_id,
+        loose_order,
         events,
         mut common,
     } = arguments;
@@ -31,7 +33,7 @@ pub(super) async fn run(arguments: PutArguments) -> Result<CommandOutcome, Failu
         PutDestination {
             stream: Some(stream), ..
         } => {
-            let stream = sink::stream(stream, aggregate, &access).await?;
+            let stream = sink::stream(stream, aggregate, ordered, &access).await?;
             if aggregate {
                 common.pace.max_rate = common.pace.max_rate.map(|rate| rate * AGGREGATED_UNITS_OF_KIB);
             }
@@ -57,7 +59,7 @@ pub(super) async fn run(arguments: PutArguments) -> Result<CommandOutcome, Failu
         PutDestination { topic: Some(arn), .. } => {
             let fifo = arn.strip_suffix(".fifo").map(|_| "topic");
             let groups = Groups::new(group_id.as_ref(), fifo, format)?;
-            let topic = sink::topic(arn, &access).await?;
+            let topic = sink::topic(arn, loose_order, &access).await?;
             let settings = settings(format, [("--group-id", group_id)]);
             let messages = Notifications { is_json, groups };
             Box::pin(put("put --topic", messages, topic, settings, &common)).await

@@ -23,11 +23,14 @@ pub(super) async fn run(arguments: RedriveArguments) -> Result<CommandOutcome, F
         Some(name) => (existing_queue(name, &beside, "--to").await?, name.to_string()),
         None => source(&from, &arguments.queue.to_string()).await?,
     };
+    // It has dead letters of others as well if their policies have changed since, or they are gone.
+    let source = arguments.to.is_none().then(|| name.clone());
     let moving = QueueMove {
         from,
         to,
         names: (arguments.queue.to_string(), name),
         which: &arguments.which,
+        source,
         group: None,
         pace: PaceOptions::from(&arguments.pace),
         output: &arguments.output,
@@ -60,8 +63,7 @@ async fn source(dead_letters: &ExistingQueue, name: &str) -> Result<(ExistingQue
             "{name} is not the dead-letter queue of any queue: give the queue of its messages by --to"
         ))),
         urls => Err(Failure::WrongUse(format!(
-            "{name} is the dead-letter queue of {} queues, and a message does not show from which one it comes: give the queue of \
-             the messages by --to, one of {}",
+            "{name} is the dead-letter queue of {} queues: give the queue to which all of its messages go by --to, one of {}",
             urls.len(),
             urls.iter().map(|url| name_in(url)).collect::<Vec<_>>().join(", ")
         ))),

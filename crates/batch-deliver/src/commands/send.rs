@@ -24,6 +24,7 @@ pub(super) async fn job(
         queue,
         format,
         group_id,
+        loose_order,
         common,
     } = arguments;
     let fifo = queue.is_fifo().then_some("queue");
@@ -35,7 +36,7 @@ pub(super) async fn job(
         },
         groups,
     };
-    let queue = sink::queue(queue, &common.access()).await?;
+    let queue = sink::queue(queue, *loose_order, &common.access()).await?;
     let mut settings = vec![("--format", format.name().to_owned())];
     settings.extend(group_id.clone().map(|group| ("--group-id", group)));
     Ok(common.input_job("send", Arc::new(messages), queue, settings, common.output.console()))

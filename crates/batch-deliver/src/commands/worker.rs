@@ -15,13 +15,25 @@ use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{Change, ItemWrite, PaceOptions, Target};
 use crate::worker::{Exporter, SegmentSource, SourceTables, Worker, work};
 
-/// Delivers shards until the program is stopped.
-pub(super) async fn run(arguments: WorkerArguments) -> Result<CommandOutcome, Failure> {
+/// Refuses what would be lost or delivered twice without a place to keep it.
+fn check_places(arguments: &WorkerArguments) -> Result<(), Failure> {
     if arguments.checkpoints.is_some() && arguments.dead_letters.is_none() && arguments.of_segments.export.is_none() {
         // Without dead letters, an entry that was given up would count as delivered.
         let words = "--checkpoints needs --dead-letters <DIR>: without them, an entry that was given up would be lost";
         return Err(Failure::WrongUse(words.to_owned()));
     }
+    if arguments.checkpoints.is_none() && arguments.of_segments.counts_twice() {
+        // Whatever ends the worker, a clean stop as well, the next one begins the segment from scratch.
+        let words = "--add, and a --set that depends on the item, need --checkpoints <DIR>: without them, a segment that is handed out again \
+                     is updated twice";
+        return Err(Failure::WrongUse(words.to_owned()));
+    }
+    Ok(())
+}
+
+/// Delivers shards until the program is stopped.
+pub(super) async fn run(arguments: WorkerArguments) -> Result<CommandOutcome, Failure> {
+    check_places(&arguments)?;
     if arguments.of_segments.export.is_some() {
         return Box::pin(export(arguments)).await;
     }
@@ -62,6 +74,7 @@ pub(super) async fn run(arguments: WorkerArguments) -> Result<CommandOutcome, Fa
             queue,
             format,
             group_id: arguments.group_id,
+            loose_order: arguments.loose_order,
             common,
         };
         let job = send::job(&arguments).await?;

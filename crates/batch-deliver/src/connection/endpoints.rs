@@ -38,7 +38,7 @@ pub(crate) fn url(text: &str) -> Result<String, String> {
 }
 
 /// The URL without a user and a password, which are kept nowhere.
-pub(super) fn without_user(url: &str) -> String {
+pub(crate) fn without_user(url: &str) -> String {
     let begin = url.find("://").map_or(0, |scheme| scheme + 3);
     let (scheme, behind) = url.split_at(begin);
     let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());

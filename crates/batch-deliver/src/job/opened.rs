@@ -14,6 +14,8 @@ pub(crate) struct OpenedJob<'a, E> {
     pub(super) failures: Failures,
     /// Records that earlier runs have settled.
     pub(crate) settled: u64,
+    /// How many more the last run may have delivered.
+    pub(crate) doubtful: u64,
     /// Whether an earlier run has begun.
     pub(crate) has_begun: bool,
 }

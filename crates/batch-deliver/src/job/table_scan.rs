@@ -46,6 +46,8 @@ pub(crate) struct OpenedScan {
     pub(super) failures: Failures,
     /// Items that earlier runs have settled.
     pub(crate) settled: u64,
+    /// How many more the last run may have delivered.
+    pub(crate) doubtful: u64,
 }
 
 /// The journal of items that one task takes and keeps.
@@ -151,6 +153,7 @@ impl TableScan<'_> {
             position,
             failures,
             settled: items,
+            doubtful,
         })
     }
 

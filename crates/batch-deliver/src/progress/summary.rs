@@ -11,7 +11,7 @@ use crate::keeping::{
     BadLines, CauseTally, DeadLetter, Failures, InputEnd, LettersWritten, Location, Reason, Settlement,
 };
 use crate::outcome::{CommandOutcome, Failure};
-use crate::sink::{Report, SimulatedService, VectorFigures};
+use crate::sink::{DuplicateFigures, Report, SimulatedService, VectorFigures};
 use crate::source::{LineBreaks, STANDARD_INPUT};
 
 /// The most ranges of undelivered lines that are printed.
@@ -31,6 +31,10 @@ pub(crate) struct Summary {
     pub(crate) resumes: Option<Location>,
     /// How many lines or items earlier runs have settled.
     pub(crate) settled_before: u64,
+    /// How many entries or items the last run may have delivered that this one was given again.
+    pub(crate) doubtful: u64,
+    /// Entries that the service has accepted and dropped.
+    pub(crate) duplicates: DuplicateFigures,
     pub(crate) simulated: Option<Arc<SimulatedService>>,
     /// What the vector indexes of a table made of the items, if it has any.
     pub(crate) vectors: Option<VectorFigures>,
@@ -55,6 +59,9 @@ impl Summary {
             console.info(&simulated.compare(self.report.delivered));
         }
         if let Some(words) = self.vectors.as_ref().and_then(unindexed) {
+            console.warn(&words);
+        }
+        if let Some(words) = self.dropped() {
             console.warn(&words);
         }
         let undelivered = self.undelivered();
@@ -97,6 +104,7 @@ impl Summary {
     fn outcome(&self) -> CommandOutcome {
         let is_whole = self.report.finished
             && self.report.undelivered == 0
+            && self.duplicates.different == 0
             && self.bad_lines.count() == 0
             && self.settling.earlier.is_empty();
         let (entries, bad_lines) = self.written();
@@ -162,6 +170,24 @@ impl Summary {
             let calls = counted(throttled.calls, "call");
             format!("throttled by {}: {calls}", throttled.reason)
         })
+    }
+
+    /// That the service has dropped entries which it has accepted, if it has.
+    pub(crate) fn dropped(&self) -> Option<String> {
+        let DuplicateFigures { equal, different } = self.duplicates;
+        let all = counted(equal + different, "line");
+        let words = format!(
+            "accepted and dropped by {}: {all} with the deduplication id of another message of the last five minutes",
+            self.destination
+        );
+        match (equal, different) {
+            (0, 0) => None,
+            (_, 0) => Some(format!("{words}, and with its body")),
+            _ => Some(format!(
+                "{words}, {} of them with another body, which is lost",
+                grouped(different)
+            )),
+        }
     }
 
     /// The causes of undelivered entries, each with its first entry.
@@ -375,6 +401,7 @@ impl Summary {
             "event": "report",
             "report": self.report,
             "bad_lines": self.bad_lines.count(),
+            "dropped": {"equal": self.duplicates.equal, "different": self.duplicates.different},
             "values_with_line_breaks": self.line_breaks.as_ref().map_or(0, |line_breaks| line_breaks.values),
             "interrupted": self.settling.stop.was_interrupted(),
             "stopped": self.stopped,
@@ -384,6 +411,7 @@ impl Summary {
             "other_causes": handed_back.reasons().1,
             "earlier_runs": {
                 "settled": self.settled_before,
+                "doubtful": self.doubtful,
                 "undelivered": earlier.given_up.count(),
                 "causes": causes(&earlier.given_up),
                 "bad_lines": earlier.bad_lines.count(),

@@ -43,6 +43,7 @@ pub(crate) async fn bucket(
             bytes: object.key().len() + object.version_id().map_or(0, str::len),
             units: 1,
         },
+        content: None,
         unit: "deletions",
         settings,
         site,

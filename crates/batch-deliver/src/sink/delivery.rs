@@ -1,22 +1,25 @@
 //! A delivery by the library.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use aws_batch_delivery::{Delivery, DeliveryError, DeliveryOptions, Disposition, Report};
 use futures::Stream;
 
 use super::destination::Target;
+use super::duplicates::Duplicates;
 use super::undelivered::{UndeliveredEntry, printed_fault};
 
 /// What came of a delivery.
 pub(crate) struct DeliveryResult<E>(Result<Report, DeliveryError<E>>);
 
-/// Delivers the entries. Calls `decided` with the position of each one that is not handed back and what became of it, and
+/// Delivers the entries, and notes those that the service has dropped if they are counted. Calls `decided` with the position of each one that is not handed back and what became of it, and
 /// `undelivered` with each one that is, and waits for what this returns.
 pub(crate) async fn deliver<T, S, X, F>(
     target: T,
     options: DeliveryOptions,
     entries: S,
+    duplicates: Option<Arc<Duplicates<T::Entry>>>,
     decided: impl Fn(u64, &Disposition) + Send + Sync + 'static,
     undelivered: impl Fn(UndeliveredEntry) -> F + Send + Sync + 'static,
 ) -> DeliveryResult<T::Entry>
@@ -28,7 +31,12 @@ where
 {
     let delivery = Delivery::new(target)
         .options(options)
-        .on_delivered(move |position, _, disposition| decided(position, disposition))
+        .on_delivered(move |position, entry, disposition| {
+            if let Some(duplicates) = &duplicates {
+                duplicates.note(entry, disposition);
+            }
+            decided(position, disposition);
+        })
         .on_undelivered(move |entry| undelivered(UndeliveredEntry::of(entry)));
     DeliveryResult(delivery.try_deliver_stream(entries).await)
 }

@@ -30,6 +30,8 @@ pub(crate) struct Destination<T: Target> {
     pub(crate) name: String,
     pub(crate) target: T,
     pub(crate) measure: fn(&T, &T::Entry) -> EntrySize,
+    /// A hash of the content of an entry, if the service drops one whose deduplication id it has had.
+    pub(crate) content: Option<fn(&T::Entry) -> u64>,
     /// The unit of the capacity.
     pub(crate) unit: &'static str,
     /// What identifies the service and the destination.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_batch_delivery::sources::{Receive, ReceiveFigures, ReceiveProgress, Received};
-use aws_batch_delivery::{Delivery, DeliveryOptions};
+use aws_batch_delivery::targets::sqs::SqsQueue;
+use aws_batch_delivery::{Delivery, DeliveryOptions, Disposition};
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
     MessageSystemAttributeName as System, MessageSystemAttributeNameForSends as SystemForSends,
@@ -17,6 +18,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::message_filter::MessageFilter;
+use super::moved_message::{MoveTarget, MovedMessage};
 use super::pace::GRACE;
 use super::queue::ExistingQueue;
 use super::undelivered::{UndeliveredEntry, printed};
@@ -39,6 +41,8 @@ pub(crate) struct Move {
     pub(crate) from: ExistingQueue,
     pub(crate) to: ExistingQueue,
     pub(crate) filter: MessageFilter,
+    /// The name of the only queue whose dead letters are moved. It is in the account and the region of the dead letters.
+    pub(crate) source: Option<String>,
     /// The most messages.
     pub(crate) most: Option<u64>,
     /// The group of messages that have none.
@@ -58,6 +62,8 @@ pub(crate) struct MoveResult {
     pub(crate) cause: Option<String>,
     /// Messages that do not match, and stay.
     pub(crate) unmatched: u64,
+    /// Dead letters of other queues, which stay.
+    pub(crate) foreign: u64,
     /// Messages that were taken and not deleted: they are in both places.
     pub(crate) undeleted: u64,
     /// Why they were not, if it was not that their time was over.
@@ -86,10 +92,24 @@ pub(super) fn receive(
     }
 }
 
+/// Whether the message is a dead letter of another queue than the one with this name. One that was sent to the dead-letter queue itself
+/// has no such queue.
+fn is_foreign(received: &Received, source: Option<&str>) -> bool {
+    let arn = received.system_attribute(&System::DeadLetterQueueSourceArn);
+    let of_message = arn.and_then(|arn| arn.rsplit(':').next());
+    source.is_some_and(|source| of_message.is_some_and(|of_message| of_message != source))
+}
+
 impl MoveResult {
+    /// Notes that a message was not accepted, and why.
+    fn is_unsent(&mut self, cause: &str) {
+        self.unsent += 1;
+        self.cause.get_or_insert_with(|| cause.to_owned());
+    }
+
     /// Whether messages may be left that were not received, because as many are hidden as can be: the queue has seemed empty then.
     pub(crate) fn is_full(&self) -> bool {
-        self.unmatched + self.unsent >= MOST_HIDDEN
+        self.unmatched + self.foreign + self.unsent >= MOST_HIDDEN
     }
 }
 
@@ -100,12 +120,23 @@ impl Move {
             from,
             to,
             filter,
+            source,
             most,
             group,
             options,
             stop,
         } = self;
-        let messages = receive(&from, &filter, most, &stop).messages();
+        // As with a filter, the number of those that stay is not known.
+        let received = if source.is_some() { None } else { most };
+        let mut receive = receive(&from, &filter, received, &stop);
+        if source.is_some() {
+            receive = receive.system_attributes([
+                System::MessageDeduplicationId,
+                System::AwsTraceHeader,
+                System::DeadLetterQueueSourceArn,
+            ]);
+        }
+        let messages = receive.messages();
         let progress = messages.progress();
         watch(progress.clone());
         let moved = Arc::new(Mutex::new(MoveResult::default()));
@@ -116,6 +147,11 @@ impl Move {
         let note_of_stream = note(&moved);
         let matching = messages.filter_map(move |received| {
             ready(match received {
+                Ok(received) if is_foreign(&received, source.as_deref()) => {
+                    note_of_stream(&|moved| moved.foreign += 1);
+                    received.ticket.set_aside();
+                    None
+                }
                 Ok(received) if filter.holds(&received.message) => Some(received),
                 Ok(received) => {
                     note_of_stream(&|moved| moved.unmatched += 1);
@@ -129,23 +165,36 @@ impl Move {
             })
         });
         let matching = matching.take(most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX));
-        let note_of_undelivered = note(&moved);
         let is_fifo = to.is_fifo;
-        let delivery = Delivery::to_sqs(to.client, to.url)
+        let note_of_message = note(&moved);
+        let entries = matching.filter_map(move |received| {
+            let message = entry(&received, is_fifo, group.as_deref());
+            ready(match message {
+                Ok(message) => Some(MovedMessage { received, message }),
+                Err(error) => {
+                    received.ticket.set_aside();
+                    note_of_message(&|moved| moved.is_unsent(&error.to_string()));
+                    None
+                }
+            })
+        });
+        let note_of_undelivered = note(&moved);
+        let delivery = Delivery::new(MoveTarget(SqsQueue::new(to.client, to.url)))
             .options(options.cancellation(stop.clone()))
-            .try_map_entries(move |received| entry(received, is_fifo, group.as_deref()))
-            .on_delivered(|_, received: &Received, _| received.ticket.settle())
+            .on_delivered(|_, moved: &MovedMessage, disposition| {
+                // Any other one is in its own queue, and comes again.
+                if let Disposition::Delivered(_) = disposition {
+                    moved.received.ticket.settle();
+                }
+            })
             .on_undelivered(move |undelivered| {
                 // Visible at once, it would be received repeatedly.
-                undelivered.entry.ticket.set_aside();
+                undelivered.entry.received.ticket.set_aside();
                 let cause = UndeliveredEntry::of(undelivered).printed();
-                note_of_undelivered(&|moved| {
-                    moved.unsent += 1;
-                    moved.cause.get_or_insert_with(|| cause.clone());
-                });
+                note_of_undelivered(&|moved| moved.is_unsent(&cause));
                 ready(())
             });
-        let (report, unread) = match delivery.deliver_stream(matching).await {
+        let (report, unread) = match delivery.deliver_stream(entries).await {
             Ok(report) => (report, None),
             // Each of its entries was given to the handler.
             Err(error) => (error.report.clone(), error.interruption().map(printed)),
@@ -222,12 +271,25 @@ fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<Send
 mod tests {
     use std::iter::{once, repeat_n};
 
-    use aws_batch_simulator::{InjectedFault, QueueOptions};
+    use aws_batch_simulator::{Faults, InjectedFault, Queue, QueueOptions};
     use tokio::time::{Instant, sleep};
 
     use super::*;
     use crate::sink::queue::existing_queue_in;
     use crate::sink::simulated::SimulatedService;
+
+    const COUNT: usize = 10;
+
+    /// Sends messages to a queue.
+    async fn fill(simulated: &SimulatedService, queue: &Queue) {
+        let entries = (0..COUNT).map(|number| {
+            let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
+            entry.message_body("text").build().unwrap()
+        });
+        let client = simulated.simulator.sqs_client();
+        let fill = client.send_message_batch().queue_url(queue.url());
+        fill.set_entries(Some(entries.collect())).send().await.unwrap();
+    }
 
     /// Their deletions would be tried for a quarter of an hour.
     #[tokio::test(start_paused = true)]
@@ -238,13 +300,7 @@ mod tests {
             simulator.queue("a", QueueOptions::default()),
             simulator.queue("b", QueueOptions::default()),
         );
-        let entries = (0..10).map(|number| {
-            let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
-            entry.message_body("text").build().unwrap()
-        });
-        let client = simulator.sqs_client();
-        let fill = client.send_message_batch().queue_url(from.url());
-        fill.set_entries(Some(entries.collect())).send().await.unwrap();
+        fill(&simulated, &from).await;
         // One receive, and then nothing more.
         let throttled = repeat_n(InjectedFault::Throttle, 100_000);
         from.script_consumers(once(InjectedFault::None).chain(throttled));
@@ -254,6 +310,7 @@ mod tests {
             from: existing(from.url()),
             to: existing(to.url()),
             filter: MessageFilter::default(),
+            source: None,
             most: None,
             group: None,
             options: DeliveryOptions::default(),
@@ -272,6 +329,46 @@ mod tests {
         assert_eq!((moved.taken, moved.undeleted), (to.len() as u64, moved.taken));
         let because = moved.undeleted_because.unwrap_or_default();
         assert_eq!(because, "they were not deleted within 20 s");
+    }
+
+    /// Its messages are visible in their own queue then, and are received and sent once more.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_is_no_longer_held_when_it_could_be_sent_is_sent_once() {
+        let (simulated, _) = SimulatedService::queue("from", 1e6);
+        let simulator = &simulated.simulator;
+        let (from, to) = (
+            simulator.queue("a", QueueOptions::default()),
+            simulator.queue("b", QueueOptions::default()),
+        );
+        fill(&simulated, &from).await;
+        let existing = |url: String| existing_queue_in(&simulated, url, &"a".parse().unwrap());
+        let job = Move {
+            from: existing(from.url()),
+            to: existing(to.url()),
+            filter: MessageFilter::default(),
+            source: None,
+            most: None,
+            group: None,
+            options: DeliveryOptions::default(),
+            stop: CancellationToken::new(),
+        };
+        // Neither renewals nor sends succeed while the visibility timeout ends.
+        to.set_faults(Faults::none().calls(1.0, InjectedFault::Throttle));
+        let frozen = async {
+            while from.in_flight() < COUNT {
+                sleep(Duration::from_millis(100)).await;
+            }
+            from.set_consumer_faults(Faults::none().calls(1.0, InjectedFault::Throttle));
+            while from.in_flight() > 0 {
+                sleep(Duration::from_secs(1)).await;
+            }
+            to.set_faults(Faults::none());
+            sleep(Duration::from_mins(1)).await;
+            from.set_consumer_faults(Faults::none());
+        };
+        let (moved, ()) = tokio::join!(job.run(drop), frozen);
+        assert_eq!((moved.taken, moved.undeleted, moved.unsent), (COUNT as u64, 0, 0));
+        assert_eq!((from.len(), to.len()), (0, COUNT));
     }
 
     #[test]

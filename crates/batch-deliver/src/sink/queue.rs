@@ -9,9 +9,10 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
-use aws_sdk_sqs::types::QueueAttributeName;
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 
 use super::destination::{Access, Destination, EntrySize, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
+use super::duplicates::hash;
 use super::queue_name::{QueueName, QueueNameForm};
 use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN};
 use super::simulated::SimulatedService;
@@ -24,8 +25,12 @@ const REQUEST: usize = 64 << 10;
 /// The name of the service in AWS's configuration.
 const SERVICE: &str = "SQS";
 
-/// The queue with this name.
-pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destination<SqsQueue>, Failure> {
+/// The queue with this name, if it is a FIFO queue with at most one message of a group in a call unless its order may be a loose one.
+pub(crate) async fn queue(
+    queue: &QueueName,
+    is_loose: bool,
+    access: &Access,
+) -> Result<Destination<SqsQueue>, Failure> {
     let connection = access.connection.within(queue.region.as_deref(), "the queue")?;
     let (client, url, settings, simulated, site) = if let Some(rate) = access.simulate {
         let (simulated, url) = SimulatedService::queue(&queue.name, rate);
@@ -63,10 +68,14 @@ pub(crate) async fn queue(queue: &QueueName, access: &Access) -> Result<Destinat
         let site = connection.site(&config, SERVICE, account_of_queue(&url));
         (client, url, settings, None, Some(site))
     };
+    let target = SqsQueue::new(client, url);
     Ok(Destination {
         name: queue.to_string(),
-        target: SqsQueue::new(client, url),
+        target: if is_loose { target } else { target.strict_order() },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
+        content: queue
+            .is_fifo()
+            .then_some(|message: &SendMessageBatchRequestEntry| hash(message.message_body())),
         unit: "requests' worth of 64 KiB",
         settings,
         site,

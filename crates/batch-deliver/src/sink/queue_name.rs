@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::connection::is_region;
+use crate::connection::{is_region, without_user};
 
 /// The most characters of a name, with the suffix of a FIFO queue. From the API reference of `CreateQueue`.
 const LONGEST: usize = 80;
@@ -24,7 +24,8 @@ const AWS: [&str; 9] = [
     "csp.hci.ic.gov",
 ];
 
-/// The name of a queue, as it is given.
+/// The name of a queue, as it is given, but without a user and a password: the endpoint decides who is called, and the URL is printed and
+/// kept in journals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct QueueName {
     text: String,
@@ -72,6 +73,7 @@ impl FromStr for QueueName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let text = &*without_user(text);
         let (name, region, given) = if let Some((scheme, rest)) = text.split_once("://") {
             if !["http", "https"].contains(&scheme) {
                 return Err("the URL of a queue begins with https://".to_owned());
@@ -208,6 +210,21 @@ mod tests {
                 (queue.to_string().as_str(), queue.is_fifo()),
                 (text, name.ends_with("fifo"))
             );
+        }
+    }
+
+    #[test]
+    fn a_user_and_a_password_are_left_out_of_a_url() {
+        for (text, expected) in [
+            ("http://user:secret@localhost:4566/0/a", "http://localhost:4566/0/a"),
+            (
+                "https://user:secret@sqs.eu-west-1.amazonaws.com/1/a",
+                "https://sqs.eu-west-1.amazonaws.com/1/a",
+            ),
+        ] {
+            let queue = queue(text).unwrap();
+            assert_eq!((queue.to_string().as_str(), queue.name.as_str()), (expected, "a"));
+            assert!(!format!("{queue:?}").contains("secret"));
         }
     }
 

@@ -10,8 +10,11 @@ use crate::source::{Input, InputStorage, Part, Segments};
 /// The most bytes of an input's name within a file name. File systems allow 255 in total.
 const LONGEST_NAME: usize = 160;
 
-/// The most bytes of the name of an execution, as in Step Functions.
+/// The most bytes of the name of an execution within a file name, as in Step Functions. An ARN is longer.
 const LONGEST_EXECUTION: usize = 80;
+
+/// The characters of a hash, and one that separates it.
+const HASHED: usize = 17;
 
 /// A planned shard: the bytes of an input, or the segments of a table, from `begin` to before `end`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -64,24 +67,39 @@ impl PlannedShard {
     /// A name that identifies the shard, and also the execution of a state machine if one is given.
     pub(super) fn name(&self, execution: Option<&str>) -> String {
         let mut name: String = self.input.chars().map(of_name).collect();
-        let longest = LONGEST_NAME - execution.map_or(0, str::len).min(LONGEST_EXECUTION);
+        let execution = execution
+            .map(|execution| of_execution(execution) + "@")
+            .unwrap_or_default();
+        let longest = LONGEST_NAME - execution.len();
         // No pattern for dead letters matches a name that begins with a dot.
         if name.len() > longest || name.starts_with('.') || !is_plain(&self.input) {
-            // Another version of Rust may have another hash. A checkpoint that is not found costs a second delivery.
-            let mut hasher = DefaultHasher::new();
-            self.input.hash(&mut hasher);
-            // The end of a long name says more than its beginning.
-            name = format!(
-                "{:016x}@{}",
-                hasher.finish(),
-                &name[name.len().saturating_sub(longest)..]
-            );
+            name = hashed(&self.input, &name, longest);
         }
-        let execution =
-            execution.map(|name| name.chars().take(LONGEST_EXECUTION).map(of_name).collect::<String>() + "@");
         let (begin, end) = (self.part.begin, self.part.end);
-        format!("{}{name}@{begin}-{end}", execution.unwrap_or_default())
+        format!("{execution}{name}@{begin}-{end}")
     }
+}
+
+/// The name of an execution within a file name, which no other execution has.
+fn of_execution(execution: &str) -> String {
+    let name: String = execution.chars().map(of_name).collect();
+    if name.len() <= LONGEST_EXECUTION && !name.contains('+') {
+        name
+    } else {
+        hashed(execution, &name, LONGEST_EXECUTION - HASHED)
+    }
+}
+
+/// A hash of what has this name, and the end of the name, which says more than its beginning.
+fn hashed(of: &str, name: &str, longest: usize) -> String {
+    // Another version of Rust may have another hash. A checkpoint that is not found costs a second delivery.
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    format!(
+        "{:016x}@{}",
+        hasher.finish(),
+        &name[name.len().saturating_sub(longest)..]
+    )
 }
 
 /// A character of a file name that stands for this one.
@@ -237,6 +255,30 @@ mod tests {
                 "{first} and {second}"
             );
         }
+    }
+
+    #[test]
+    fn two_executions_never_have_the_same_name() {
+        let arn = |name: &str| {
+            format!(
+                "arn:aws:states:eu-central-1:123456789012:execution:{}:{name}",
+                "m".repeat(80)
+            )
+        };
+        let executions = [
+            arn("one"),
+            arn("two"),
+            "e".repeat(81),
+            "e".repeat(80) + "f",
+            "a:b".to_owned(),
+            "a+b".to_owned(),
+            "a;b".to_owned(),
+            String::new(),
+        ];
+        let names = executions.map(|execution| shard("a.jsonl").name(Some(&execution)));
+        let different: std::collections::HashSet<_> = names.iter().collect();
+        assert_eq!(different.len(), names.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() < LONGEST_NAME), "{names:?}");
     }
 
     #[test]

@@ -113,8 +113,8 @@ impl Shard {
         })
     }
 
-    /// The inputs of this shard: its part of each input that can be cut, and every `count`-th of the others. Also returns how many
-    /// inputs are not cut.
+    /// The inputs of this shard: its part of each input that can be cut, and of the others those whose names belong to it, which does not
+    /// depend on what else there is. Also returns how many inputs are not cut.
     pub(crate) async fn of(
         self,
         inputs: Vec<Input>,
@@ -136,13 +136,19 @@ impl Shard {
             if can_be_cut {
                 own.push(input.part(Part::of(bytes, self.index, self.count)));
             } else {
-                if whole % self.count == self.index {
+                whole += 1;
+                if self.has(&input.name) {
                     own.push(input);
                 }
-                whole += 1;
             }
         }
         Ok((own, whole))
+    }
+
+    /// Whether the whole input with this name belongs to this shard. The checksum is the same on every machine and in every version.
+    fn has(self, name: &str) -> bool {
+        let checksum = u128::from(crc32fast::hash(name.as_bytes()));
+        (checksum * u128::from(self.count)) >> u32::BITS == u128::from(self.index)
     }
 }
 
@@ -178,6 +184,20 @@ mod tests {
         for (asked, variables, expected) in table {
             assert_eq!(wanted(asked, variables).unwrap(), expected, "{asked} {variables:?}");
         }
+    }
+
+    #[test]
+    fn names_that_are_numbered_are_spread_over_all_shards() {
+        let names: Vec<String> = (0..320)
+            .map(|number| format!("s3://films/part-{number:05}.gz"))
+            .collect();
+        let of_shard = |index| {
+            let shard = Shard { index, count: 16 };
+            names.iter().filter(|name| shard.has(name)).count()
+        };
+        let counts: Vec<usize> = (0..16).map(of_shard).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 320);
+        assert!(counts.iter().all(|count| (5..=40).contains(count)), "{counts:?}");
     }
 
     #[test]

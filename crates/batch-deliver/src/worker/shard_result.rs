@@ -38,6 +38,9 @@ const NO_SHARD: &str = "NoShard";
 /// The input or the table of a shard cannot be read, or has a bad line.
 pub(super) const UNREADABLE: &str = "Unreadable";
 
+/// Entries were not delivered, and are not among dead letters.
+const UNDELIVERED: &str = "Undelivered";
+
 /// The checkpoint of a shard cannot be read or written.
 pub(super) const CHECKPOINT: &str = "Checkpoint";
 
@@ -117,6 +120,10 @@ impl ShardResult {
         if let Some(error) = error {
             return Self::failed(DEAD_LETTERS, error);
         }
+        let lost = summary.dropped().filter(|_| summary.duplicates.different > 0);
+        if let Some(words) = lost.filter(|_| report.finished) {
+            return Self::failed(UNDELIVERED, words);
+        }
         let earlier = &summary.settling.earlier;
         let (letters_before, bad_lines_before) = (earlier.given_up.count(), earlier.bad_lines.count());
         if report.finished && summary.ended.is_none() && report.undelivered == dead_letters {
@@ -127,6 +134,8 @@ impl ShardResult {
                 "delivered": report.delivered,
                 "condition_failed": report.condition_failed,
                 "settled_before": settled,
+                "doubtful": summary.doubtful,
+                "dropped": summary.duplicates.equal,
                 "dead_letters": dead_letters + letters_before,
                 "bad_lines": summary.bad_lines.count() + bad_lines_before,
                 "calls": report.calls,
@@ -152,7 +161,7 @@ impl ShardResult {
                 let words = format!("the deadline was reached: {} were delivered", report.delivered);
                 Self::failed(INTERRUPTED, words)
             }
-            None => Self::failed("Undelivered", summary.undelivered().join("; ")),
+            None => Self::failed(UNDELIVERED, summary.undelivered().join("; ")),
         }
     }
 

@@ -10,6 +10,8 @@ use std::process::Command;
 use aws_batch_simulator::QueueOptions;
 use serde_json::{Value, json};
 
+use crate::http::{Response, serve};
+use crate::program::Folder;
 #[cfg(unix)]
 use crate::program::{Run, until_there};
 use crate::queues::Queues;
@@ -111,5 +113,31 @@ fn messages_that_a_killed_drain_has_hidden_are_told_of() {
             .run(command)
             .expect(0, "messages of a are not visible")
             .expect(0, "visible again within ");
+    }
+}
+
+/// Every error was called a missing permission.
+#[test]
+fn a_drain_says_why_it_is_not_known_how_many_messages_are_hidden() {
+    for (code, words) in [
+        ("AccessDenied", "is not known: sqs:GetQueueAttributes is not permitted"),
+        ("InvalidSecurity", "is not known: InvalidSecurity: simulated"),
+    ] {
+        let address = serve(move |request| {
+            let operation = request.header("x-amz-target").unwrap();
+            let (status, answer) = match operation {
+                "AmazonSQS.GetQueueAttributes" => (400, json!({"__type": code, "message": "simulated"})),
+                _ => (200, json!({})),
+            };
+            let headers = "content-type: application/x-amz-json-1.0\r\n".to_owned();
+            Some(Response(status, headers, answer.to_string().into_bytes()))
+        });
+        // The user and the password of a URL are nobody's business.
+        let queue = format!("http://user:secret@{address}/000000000000/a");
+        let run = Folder::new().run(&format!(
+            "drain --endpoint-url http://{address} --queue {queue} out.jsonl"
+        ));
+        run.expect(0, words);
+        assert!(!run.stderr.contains("secret"), "{}", run.stderr);
     }
 }

@@ -227,3 +227,84 @@ fn the_definition_retries_each_error_that_aws_names_and_throttles_do_not_use_up_
     );
     assert!(retrier("Lambda.TooManyRequestsException")["BackoffRate"].as_f64() > Some(1.0));
 }
+
+/// A few failed shards do not fail the map. Whoever waits for the execution must see them all the same.
+#[test]
+fn an_execution_succeeds_only_if_each_of_its_shards_has() {
+    let of_plan = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/distributed/");
+        let text = std::fs::read_to_string(format!("{folder}{name}")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["States"].clone()
+    };
+    for name in ["state-machine.json", "state-machine-lambda.json"] {
+        let states = of_plan(name);
+        assert_eq!(ended(&states, &[]), "Succeed", "{name}");
+        for unfinished in ["Failed", "TimedOut", "Aborted"] {
+            assert_eq!(ended(&states, &[unfinished]), "Fail", "{name}: {unfinished}");
+        }
+        // The counts may be late.
+        for late in ["Pending", "Running"] {
+            assert_eq!(ended(&states, &[late]), "Wait", "{name}: {late}");
+        }
+    }
+}
+
+/// The type of the state that follows the comparison of the counts, if one of a hundred shards has each of these, and the others have succeeded.
+fn ended(states: &Value, others: &[&str]) -> String {
+    let count = |of: &str| match of {
+        "Total" => 100,
+        "Succeeded" => 100 - others.len(),
+        of => usize::from(others.contains(&of)),
+    };
+    let named = |path: &Value| count(path.as_str().unwrap().rsplit('.').next().unwrap());
+    let holds = |rule: &Value| match (&rule["NumericEqualsPath"], &rule["NumericGreaterThan"]) {
+        (Value::Null, than) => named(&rule["Variable"]) as u64 > than.as_u64().unwrap(),
+        (path, _) => named(&rule["Variable"]) == named(path),
+    };
+    let mut state = &states["Deliver"];
+    loop {
+        let next = match state["Type"].as_str().unwrap() {
+            "Map" | "Task" => {
+                assert!(state["End"].is_null(), "nothing compares the counts");
+                &state["Next"]
+            }
+            "Choice" => {
+                let rules = state["Choices"].as_array().unwrap().iter();
+                let chosen = rules.clone().find(|rule| match rule["Or"].as_array() {
+                    Some(rules) => rules.iter().any(holds),
+                    None => holds(rule),
+                });
+                chosen.map_or(&state["Default"], |rule| &rule["Next"])
+            }
+            end => return end.to_owned(),
+        };
+        state = &states[next.as_str().unwrap()];
+    }
+}
+
+/// The second one was answered as if its lines were settled, since the names of the checkpoints had only the first 80 characters.
+#[test]
+fn two_executions_with_a_long_name_have_two_checkpoints() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    folder.write("a.jsonl", items(0..100));
+    let shard = |execution: &str| {
+        let machine = "arn:aws:states:eu-central-1:123456789012:execution:a-state-machine-with-a-long-name";
+        let end = items(0..100).len();
+        json!({"input": "a.jsonl", "begin": 0, "end": end, "execution": format!("{machine}:{execution}")})
+    };
+    let mut command = folder.command("worker --table items --dead-letters dead --checkpoints checkpoints");
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+    let function = Function::of(
+        command,
+        Duration::from_mins(15),
+        ["first", "second", "second"].map(shard),
+    );
+    for expected in [100, 100, 0] {
+        let (operation, counts) = function.answer();
+        assert_eq!(
+            (operation.as_str(), &counts["delivered"]),
+            ("response", &json!(expected)),
+            "{counts}"
+        );
+    }
+}

@@ -328,6 +328,8 @@ fn an_option_of_another_destination_is_refused() {
         ("--delivery-stream logs", "--partition-key a"),
         (topic, "--partition-key a"),
         ("--stream orders", "--group-id a"),
+        ("--stream orders", "--loose-order"),
+        (topic, "--ordered"),
         ("--bus orders", "--group-id a"),
         ("--stream orders", "--source a"),
         (topic, "--detail-type a"),
@@ -335,5 +337,60 @@ fn an_option_of_another_destination_is_refused() {
         folder
             .run(&format!("put --simulate 10 {destination} {option} a.txt"))
             .expect(2, "cannot be used with");
+    }
+}
+
+/// A fault of a call fails one of its records or messages alone. Those behind it in its group or key must not pass it.
+#[test]
+fn what_fails_alone_is_not_passed_by_what_is_behind_it() {
+    let lines =
+        joined((0..40).map(|number: usize| json!({"message": number.to_string(), "group_id": "g"}).to_string()));
+    for (options, keeps) in [("", true), ("--loose-order", false)] {
+        let (folder, services) = (Folder::new(), Services::new());
+        services.topic.script([InjectedFault::Unprocessed(1)]);
+        folder.write("a.jsonl", &lines);
+        folder
+            .run(&services.put(&format!("--topic {TOPIC} --format json {options} a.jsonl")))
+            .expect(0, "40 delivered");
+        let arrived: Vec<u32> = services
+            .topic
+            .messages()
+            .iter()
+            .map(|message| message.message.parse().unwrap())
+            .collect();
+        assert_eq!(arrived.is_sorted(), keeps, "{arrived:?}");
+    }
+    for (options, keeps) in [("--ordered", true), ("--ordered --aggregate", true), ("", false)] {
+        let (folder, services) = (Folder::new(), Services::new());
+        services.stream.script([InjectedFault::Unprocessed(1)]);
+        folder.write("a.txt", joined((0..40).map(|number: usize| number.to_string())));
+        folder
+            .run(&services.put(&format!("--stream orders --partition-key k {options} a.txt")))
+            .expect(0, "40 delivered");
+        let records = services.stream.records();
+        let users = records.iter().flat_map(|record| match deaggregate(&record.data) {
+            Some(users) => users.iter().map(|user| user.data().as_ref().to_vec()).collect(),
+            None => vec![record.data.clone()],
+        });
+        let arrived: Vec<u32> = users
+            .map(|data| String::from_utf8(data).unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(arrived.is_sorted(), keeps, "{options}: {arrived:?}");
+    }
+}
+
+/// For the figures in the manual: `cargo test --package batch-deliver --features put --test program -- --ignored --nocapture what_an_order_costs`
+#[test]
+#[ignore = "takes half a minute, and prints figures"]
+fn what_an_order_costs_a_stream() {
+    for (keys, count) in [(1, 500), (100, 20_000)] {
+        for options in ["", "--ordered", "--ordered --aggregate"] {
+            let (folder, services) = (Folder::new(), Services::with_latency(Duration::from_millis(20)));
+            let line = |number: usize| json!({"data": number, "partition_key": (number % keys).to_string()});
+            folder.write("a", joined((0..count).map(|number| line(number).to_string())));
+            let run = folder.run(&services.put(&format!("--stream orders --format json {options} a")));
+            run.expect(0, "delivered");
+            println!("{keys} keys {options}: {}", run.stderr.lines().last().unwrap());
+        }
     }
 }

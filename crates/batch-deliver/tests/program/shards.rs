@@ -142,3 +142,28 @@ fn a_plan_divides_a_rate_among_the_workers_that_have_a_shard() {
     plan("--max-rate 8000").expect(2, "--workers");
     plan("--workers 4").expect(2, "--max-rate");
 }
+
+/// Each process lists the inputs itself. Whole inputs were numbered, so that a new one moved all behind it to other shards.
+#[test]
+fn an_input_that_arrives_between_two_processes_takes_no_other_one_from_its_shard() {
+    for count in [2_u32, 3] {
+        let folder = Folder::new();
+        let served = Served::new(1e6);
+        for (name, begin) in [("b", 0), ("c", 10), ("d", 20), ("e", 30), ("f", 40)] {
+            folder.write(&format!("{name}.jsonl.gz"), gzip(&items(begin..begin + 10)));
+        }
+        for shard in 0..count {
+            folder
+                .run(&format!(
+                    "load --table items {} --shard {shard}/{count} *.gz",
+                    served.arguments()
+                ))
+                .expect(0, "are compressed or CSV");
+            // Before the others in the next listing.
+            folder.write(&format!("a{shard}.jsonl.gz"), gzip(&items([100 + shard])));
+        }
+        let ids: Vec<u32> = served.ids().into_iter().filter(|id| *id < 100).collect();
+        assert_eq!(ids, (0..50).collect::<Vec<_>>());
+        assert!(served.table.statistics().applied < 50 + u64::from(count));
+    }
+}

@@ -13,6 +13,7 @@ use aws_config::SdkConfig;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 
 use super::destination::{Access, Destination, EntrySize, Target, simulated_settings};
+use super::duplicates::hash;
 use super::recognized::ACCOUNT;
 use super::simulated::SimulatedService;
 use crate::connection::{self, account_of_arn, region_of_arn, settings};
@@ -31,6 +32,7 @@ const REQUEST: usize = 64 << 10;
 pub(crate) async fn stream(
     name: String,
     aggregate: bool,
+    is_ordered: bool,
     access: &Access,
 ) -> Result<Destination<KinesisStream>, Failure> {
     let mut service = PutService {
@@ -38,13 +40,20 @@ pub(crate) async fn stream(
         simulate: SimulatedService::stream,
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
-        target: |client, stream| KinesisStream::new(client, stream),
+        target: match is_ordered {
+            false => |client, stream| KinesisStream::new(client, stream),
+            true => |client, stream| KinesisStream::new(client, stream).ordered(),
+        },
         measure: |_, record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
+        content: None,
         unit: "payload units of 25 KiB",
     };
     if aggregate {
         service.simulate = SimulatedService::aggregated_stream;
-        service.target = |client, stream| KinesisStream::new(client, stream).aggregated();
+        service.target = match is_ordered {
+            false => |client, stream| KinesisStream::new(client, stream).aggregated(),
+            true => |client, stream| KinesisStream::new(client, stream).aggregated().ordered(),
+        };
         // The payload units are those of all together.
         service.measure = |_, record| EntrySize::in_units(record_size(record), 1);
         service.unit = "bytes in payload units of 25 KiB";
@@ -65,20 +74,26 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
         of_config: aws_sdk_firehose::Client::new,
         target: |client, stream| FirehoseStream::new(client, stream),
         measure: |_, record| EntrySize::in_units(record.data().as_ref().len(), INGESTED),
+        content: None,
         unit: "times 5 KiB",
     };
     service.destination(name, access).await
 }
 
-/// The topic of SNS with this ARN.
-pub(crate) async fn topic(arn: String, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
+/// The topic of SNS with this ARN, if it is a FIFO topic with at most one message of a group in a call unless its order may be a loose
+/// one.
+pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
     let service = PutService {
         name: "SNS",
         simulate: SimulatedService::topic,
         of_simulator: Simulator::sns_client,
         of_config: aws_sdk_sns::Client::new,
-        target: |client, arn| SnsTopic::new(client, arn),
+        target: match is_loose {
+            false => |client, arn| SnsTopic::new(client, arn).strict_order(),
+            true => |client, arn| SnsTopic::new(client, arn),
+        },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
+        content: Some(|message| hash(message.message())),
         unit: "requests' worth of 64 KiB",
     };
     service.destination(arn, access).await
@@ -93,6 +108,7 @@ pub(crate) async fn event_bus(name: String, access: &Access) -> Result<Destinati
         of_config: aws_sdk_eventbridge::Client::new,
         target: |client, bus| EventBus::new(client, bus),
         measure: |_, event| EntrySize::in_units(event_size(event), REQUEST),
+        content: None,
         unit: "events' worth of 64 KiB",
     };
     service.destination(name, access).await
@@ -107,6 +123,8 @@ struct PutService<C, T: Target> {
     of_config: fn(&SdkConfig) -> C,
     target: fn(C, &str) -> T,
     measure: fn(&T, &T::Entry) -> EntrySize,
+    /// A hash of the content of an entry, if a FIFO destination may drop it.
+    content: Option<fn(&T::Entry) -> u64>,
     unit: &'static str,
 }
 
@@ -132,6 +150,7 @@ impl<C, T: Target> PutService<C, T> {
             ((self.of_config)(&config), settings, None)
         };
         Ok(Destination {
+            content: self.content.filter(|_| name.ends_with(".fifo")),
             target: (self.target)(client, &name),
             name,
             measure: self.measure,
