@@ -55,6 +55,7 @@ const NO_OBJECT: &str = "NoSuchKey";
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
+#[must_use]
 pub struct S3Deletions {
     client: Client,
     changes: Changes<Builder>,
@@ -87,7 +88,6 @@ impl S3Deletions {
     }
 
     /// Other limits, for endpoints with lower or higher ones.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -95,7 +95,6 @@ impl S3Deletions {
 
     /// S3 answers for the objects alone that it did not delete (`Quiet`), which makes the answer to 1,000 deletions some 100 KB
     /// smaller. Then an object counts as deleted because a whole answer does not name it; otherwise only if the answer says so.
-    #[must_use]
     pub fn quiet(mut self) -> Self {
         self.is_quiet = true;
         self

@@ -129,7 +129,6 @@ macro_rules! intake_handle {
 macro_rules! capacity_option {
     ($entries:literal) => {
         #[doc = concat!("The capacity, in ", $entries, " per second.")]
-        #[must_use]
         pub fn capacity(mut self, capacity: impl Into<$crate::Capacity>) -> Self {
             self.capacity = capacity.into();
             self
@@ -141,7 +140,6 @@ macro_rules! capacity_option {
 macro_rules! counts_only_option {
     ($entries:literal) => {
         #[doc = concat!("The ", $entries, " are counted but not kept, so any number of them takes no memory.")]
-        #[must_use]
         pub fn counts_only(mut self) -> Self {
             self.counts_only = true;
             self
@@ -153,7 +151,6 @@ macro_rules! counts_only_option {
 macro_rules! deduplication_option {
     ($resource:literal, $content:literal) => {
         #[doc = concat!("A FIFO ", $resource, " makes the deduplication id from the ", $content, " where there is none.")]
-        #[must_use]
         pub fn content_based_deduplication(mut self) -> Self {
             self.deduplicates_by_content = true;
             self

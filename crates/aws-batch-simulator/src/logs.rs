@@ -41,6 +41,7 @@ const NEWEST: Duration = Duration::from_secs(2 * 60 * 60);
 /// - the log group keeps its events forever
 /// - events are kept
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct LogStreamOptions {
     capacity: Capacity,
     started_at: Option<i64>,
@@ -52,7 +53,6 @@ impl LogStreamOptions {
     counts_only_option!("events");
 
     /// The capacity, in calls per second. A call is accepted as a whole or not at all. The service limits the calls of an account.
-    #[must_use]
     pub fn capacity(mut self, calls: impl Into<Capacity>) -> Self {
         self.capacity = calls.into();
         self
@@ -60,14 +60,12 @@ impl LogStreamOptions {
 
     /// The clock of the service, by which it rejects events: these milliseconds after 1970 when the stream is made, and from then on
     /// by tokio's clock.
-    #[must_use]
     pub fn clock_at(mut self, milliseconds: i64) -> Self {
         self.started_at = Some(milliseconds);
         self
     }
 
     /// For how long the log group keeps its events. Older ones are rejected.
-    #[must_use]
     pub fn retention(mut self, time: Duration) -> Self {
         self.retention = Some(time);
         self

@@ -37,6 +37,7 @@ use super::expression::placeholders;
 /// delivering the entry or a clone again is a new write; so three clones in one delivery are three writes, one after another. Two
 /// deliveries at the same time must not have clones of one entry.
 #[derive(Clone)]
+#[must_use]
 pub struct ItemWrite {
     /// The put; or the deletion, which is also the key of an update.
     pub(super) request: WriteRequest,
@@ -113,21 +114,18 @@ impl ItemWrite {
 
     /// Writes only if the condition holds, such as `attribute_not_exists(id)`. Otherwise nothing is written, and the outcome is
     /// [`ConditionFailed`](crate::Disposition::ConditionFailed). Default: no condition.
-    #[must_use]
     pub fn condition(mut self, expression: impl Into<String>) -> Self {
         self.condition = Some(expression.into());
         self
     }
 
     /// The name of an attribute for a placeholder, such as `#s` for `status`, in the update and in the condition.
-    #[must_use]
     pub fn name(mut self, placeholder: impl Into<String>, name: impl Into<String>) -> Self {
         self.names.insert(placeholder.into(), name.into());
         self
     }
 
     /// The value for a placeholder, such as `:s`, in the update and in the condition.
-    #[must_use]
     pub fn value(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
         self.values.insert(placeholder.into(), value);
         self
@@ -143,7 +141,6 @@ impl ItemWrite {
     /// # let (key, fields) = (HashMap::new(), HashMap::from([("status".to_owned(), AttributeValue::Bool(true))]));
     /// let update = ItemWrite::update(key, "SET #status = :status").fields(&fields);
     /// ```
-    #[must_use]
     pub fn fields(mut self, fields: &Attributes) -> Self {
         for expression in [&self.update, &self.condition].into_iter().flatten() {
             for placeholder in placeholders(expression) {
@@ -161,14 +158,12 @@ impl ItemWrite {
     }
 
     /// Asks for the existing item when the condition does not hold: [`take_old_item`](Self::take_old_item).
-    #[must_use]
     pub fn return_old_item(mut self) -> Self {
         self.returns_old_item = true;
         self
     }
 
     /// The write may be applied twice: the caller vouches for it. It is sent without a token, for the usual write units.
-    #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.repetition = Repetition::Idempotent;
         self
@@ -176,7 +171,6 @@ impl ItemWrite {
 
     /// Sends the write by `TransactWriteItems` with a token, so that even after a lost answer it is known whether its
     /// condition failed. It consumes twice the write units. A global table with multi-Region strong consistency takes no transactions.
-    #[must_use]
     pub fn with_token(mut self) -> Self {
         self.repetition = Repetition::Token;
         self

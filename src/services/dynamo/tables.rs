@@ -26,6 +26,7 @@ use crate::services::debug::debug_by_name;
 /// tables exists, the delivery stops. All of them have one pace: while one is throttled, writes to the others wait, too. Use a
 /// delivery for each table where they must not.
 #[derive(Clone)]
+#[must_use]
 pub struct DynamoTables {
     calls: DynamoCalls,
     pub(super) tables: Vec<DynamoTable>,
@@ -55,13 +56,11 @@ impl DynamoTables {
     }
 
     /// The key of this table is this attribute; the table is not asked for it.
-    #[must_use]
     pub fn key(self, table: &str, partition: impl Into<String>) -> Self {
         self.with_table(table, |table| table.key(partition))
     }
 
     /// The key of this table are these two attributes; the table is not asked for them.
-    #[must_use]
     pub fn key_with_sort(self, table: &str, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.with_table(table, |table| table.key_with_sort(partition, sort))
     }
@@ -79,7 +78,6 @@ impl DynamoTables {
     }
 
     /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.tables.iter_mut().for_each(|table| table.limits = limits);

@@ -24,6 +24,7 @@ const LARGEST_MESSAGE: usize = 262_144;
 /// - content-based deduplication: off
 /// - messages are kept
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct TopicOptions {
     capacity: Capacity,
     pub(super) largest_message: usize,
@@ -48,7 +49,6 @@ impl TopicOptions {
     deduplication_option!("topic", "message");
 
     /// Bytes of one message at most, and of all messages of a call.
-    #[must_use]
     pub fn maximum_message_size(mut self, bytes: usize) -> Self {
         self.largest_message = bytes;
         self

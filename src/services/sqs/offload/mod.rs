@@ -82,6 +82,7 @@ const REMOVALS: usize = 16;
 /// - key: a random UUID, without a prefix
 /// - upload timeout: 20 s
 #[derive(Clone)]
+#[must_use]
 pub struct Offload {
     store: Store,
     threshold: usize,
@@ -100,7 +101,6 @@ impl Offload {
 
     /// Offloads messages with more bytes than this, as [`message_size`](crate::targets::sqs::message_size) counts them; 0
     /// offloads all. Default: the queue's limit for a message.
-    #[must_use]
     pub fn threshold(mut self, bytes: usize) -> Self {
         self.threshold = bytes;
         self
@@ -111,7 +111,6 @@ impl Offload {
     /// # Panics
     /// If the prefix has more than 988 bytes (a key may have 1,024, and the UUID takes 36), contains anything but ASCII
     /// letters, digits and `/ . _ -`, starts with `.` or `/`, or contains `..`: the Extended Client Libraries accept no others.
-    #[must_use]
     #[track_caller]
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
@@ -137,7 +136,6 @@ impl Offload {
     ///
     /// # Panics
     /// If it is zero.
-    #[must_use]
     #[track_caller]
     pub fn upload_timeout(mut self, timeout: Duration) -> Self {
         assert!(!timeout.is_zero(), "the upload timeout must be longer than zero");
