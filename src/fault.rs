@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::debug::debug_fields;
+
 /// The longest wait of [`Fault::retry_after`] that counts. Limits of calls are counted over a minute at most, and a call a minute
 /// does not matter as load; a proxy that says an hour must not hide that the service is back. The SDK itself waits for at most 20 s.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -176,15 +178,12 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Debug for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fault")
-            .field("code", &self.0.code)
-            .field("reasons", &self.0.reasons)
-            .field("may_have_been_applied", &self.0.may_have_been_applied)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    fault: Fault,
+    code = fault.0.code,
+    reasons = fault.0.reasons,
+    may_have_been_applied = fault.0.may_have_been_applied,
+);
 
 impl Error for Fault {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

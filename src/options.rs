@@ -1,6 +1,5 @@
 //! How to deliver: pace, concurrency and time limits.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Adaptive, BackoffStrategy};
+use crate::debug::debug_fields;
 use crate::pace::Gate;
 use crate::progress::Progress;
 use crate::report::Cause;
@@ -370,23 +370,20 @@ impl DeliveryOptions {
     }
 }
 
-impl fmt::Debug for DeliveryOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeliveryOptions")
-            .field("concurrency", &self.concurrency)
-            .field("retries", &self.retries)
-            .field("give_up_after", &self.patience())
-            .field("attempt_timeout", &self.attempt_timeout)
-            .field("deadline", &self.deadline)
-            .field("grace", &self.grace)
-            .field("linger", &self.linger)
-            .field("buffer", &self.buffer)
-            .field("read_ahead", &self.read_ahead)
-            .field("read_ahead_bytes", &self.read_ahead_bytes)
-            .field("last_write_wins", &self.last_write_wins)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    options: DeliveryOptions,
+    concurrency = options.concurrency,
+    retries = options.retries,
+    give_up_after = options.patience(),
+    attempt_timeout = options.attempt_timeout,
+    deadline = options.deadline,
+    grace = options.grace,
+    linger = options.linger,
+    buffer = options.buffer,
+    read_ahead = options.read_ahead,
+    read_ahead_bytes = options.read_ahead_bytes,
+    last_write_wins = options.last_write_wins,
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,6 @@
 //! What is read of a table, and how.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -11,6 +10,7 @@ use super::error::SourceError;
 use super::items::ScannedItems;
 use super::position::ScanPosition;
 use super::progress::ScanFigures;
+use crate::debug::debug_fields;
 use crate::options::DeliveryOptions;
 use crate::services::dynamo::PageRequest;
 
@@ -235,18 +235,15 @@ fn has_word(expression: &str, placeholder: &str) -> bool {
         .any(|(place, _)| is_end(&expression[place + placeholder.len()..]))
 }
 
-/// Without the expressions, whose values are content.
-impl fmt::Debug for Scan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scan")
-            .field("segments", &self.request.segments)
-            .field("is_query", &self.request.key_condition.is_some())
-            .field("is_consistent", &self.request.is_consistent)
-            .field("page_items", &self.page_items)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+// Without the expressions, whose values are content.
+debug_fields!(
+    scan: Scan,
+    segments = scan.request.segments,
+    is_query = scan.request.key_condition.is_some(),
+    is_consistent = scan.request.is_consistent,
+    page_items = scan.page_items,
+    options = scan.options,
+);
 
 #[cfg(test)]
 mod tests {

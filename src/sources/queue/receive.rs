@@ -1,12 +1,12 @@
 //! What is received, and how.
 
-use std::fmt;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 
 use super::messages::{ReceiveBounds, ReceivedMessages};
+use crate::debug::debug_fields;
 use crate::options::DeliveryOptions;
 use crate::services::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
 
@@ -217,13 +217,10 @@ impl Receive {
     }
 }
 
-impl fmt::Debug for Receive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receive")
-            .field("bounds", &self.bounds)
-            .field("visibility_timeout", &self.request.visibility)
-            .field("wait", &self.request.wait)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    receive: Receive,
+    bounds = receive.bounds,
+    visibility_timeout = receive.request.visibility,
+    wait = receive.request.wait,
+    options = receive.options,
+);

@@ -7,7 +7,7 @@ mod store;
 mod uploads;
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use self::uploads::{Upload, Uploads};
 use super::plain::PlainQueue;
 use super::{check, message_size};
 use crate::contract::Verdict;
+use crate::debug::debug_fields;
 use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
 
@@ -251,15 +252,12 @@ fn without_the_body(invalid: InvalidEntry) -> InvalidEntry {
     }
 }
 
-impl fmt::Debug for Offload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Offload")
-            .field("bucket", &self.store.bucket)
-            .field("prefix", &self.store.prefix)
-            .field("threshold", &self.threshold)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    offload: Offload,
+    bucket = offload.store.bucket,
+    prefix = offload.store.prefix,
+    threshold = offload.threshold,
+);
 
 #[cfg(test)]
 mod tests {
