@@ -1,7 +1,6 @@
 //! A put, an update or a deletion of one item, and its condition.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::{
@@ -9,11 +8,12 @@ use aws_sdk_dynamodb::types::{
     Update, WriteRequest,
 };
 
-use super::Attributes;
 use super::assignments::Assignments;
 use super::attempts::Attempts;
 use super::equality::same_attributes;
 use super::expression::placeholders;
+use super::{Attributes, key};
+use crate::debug::debug_fields;
 
 /// A put, an update or a deletion of one item, for [`DynamoWrites`](super::DynamoWrites).
 ///
@@ -178,8 +178,7 @@ impl ItemWrite {
 
     /// The item of a put, or the key of an update or a deletion.
     pub fn attributes(&self) -> Option<&Attributes> {
-        let item = self.request.put_request().map(PutRequest::item);
-        item.or_else(|| self.request.delete_request().map(DeleteRequest::key))
+        key::attributes(&self.request)
     }
 
     /// Takes the existing item, if the condition did not hold in the last attempt and the entry
@@ -285,15 +284,8 @@ from_sdk! {
     Delete, |delete| Self::delete(std::mem::take(&mut delete.key));
 }
 
-/// Without the item, the key and the values, which are content.
-impl fmt::Debug for ItemWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ItemWrite")
-            .field("operation", &self.operation())
-            .field("is_conditional", &self.condition.is_some())
-            .finish_non_exhaustive()
-    }
-}
+// Without the item, the key and the values, which are content.
+debug_fields!(write: ItemWrite, operation = write.operation(), is_conditional = write.condition.is_some());
 
 #[cfg(test)]
 mod tests {

@@ -8,13 +8,12 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::TableWrite;
-use super::calls::short_name;
-use super::calls::{DynamoCalls, consumed};
+use super::calls::{DynamoCalls, consumed, short_name};
 use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 use super::{body, correlate};
 use crate::aws::of_named_resources;
-use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
 use crate::invalid::InvalidEntry;
 use crate::services::debug::debug_by_name;
 
@@ -219,13 +218,8 @@ fn beside_unsent(answer: Answer, unsent: Vec<Option<Fault>>) -> Answer {
     };
     let mut of_each = of_each.into_iter();
     let mut of_sent = || {
-        let unanswered = || {
-            Verdict::Rejected(
-                Rejection::Unanswered,
-                Fault::new("no answer for this entry").ambiguous(),
-            )
-        };
-        of_each.next().or_else(|| of_all.clone()).unwrap_or_else(unanswered)
+        let verdict = of_each.next().or_else(|| of_all.clone());
+        verdict.unwrap_or_else(|| correlate::unanswered("no answer for this entry"))
     };
     let verdicts = unsent.into_iter().map(|fault| match fault {
         Some(fault) => Verdict::Refused(fault),
