@@ -1,4 +1,15 @@
-//! The methods that the handles and the options of several resources share.
+//! What the handles, the options and the entries of several resources share.
+
+/// `Debug` with these fields alone: the contents of entries are left out.
+macro_rules! debug_fields {
+    ($type:ident, $($field:ident),*) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))$(.field(stringify!($field), &self.$field))*.finish_non_exhaustive()
+            }
+        }
+    };
+}
 
 /// The methods of all handles of resources that accept batches. A handle has an `inner` with a `name`, and a method `with_gate`.
 macro_rules! handle {
@@ -159,5 +170,6 @@ macro_rules! deduplication_option {
 }
 
 pub(crate) use {
-    capacity_option, counts_only_option, deduplication_option, handle, handle_capacity, intake_handle, kept_handle,
+    capacity_option, counts_only_option, debug_fields, deduplication_option, handle, handle_capacity, intake_handle,
+    kept_handle,
 };

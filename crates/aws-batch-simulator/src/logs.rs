@@ -1,6 +1,5 @@
 //! The part of CloudWatch Logs that accepts events: `PutLogEvents`.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::handles::{counts_only_option, handle_capacity, kept_handle};
+use crate::handles::{counts_only_option, debug_fields, handle_capacity, kept_handle};
 use crate::intake::WholeIntake;
 use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
@@ -82,13 +81,7 @@ pub struct LogEvent {
     pub message: String,
 }
 
-impl fmt::Debug for LogEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LogEvent")
-            .field("timestamp", &self.timestamp)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(LogEvent, timestamp);
 
 /// A log stream of the simulator, which keeps its events. Clones are handles to the same log stream.
 #[derive(Clone)]
