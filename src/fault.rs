@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::debug::debug_fields;
+
 /// The longest wait of [`Fault::retry_after`] that counts. Limits of calls are counted over a minute at most, and a call a minute
 /// does not matter as load; a proxy that says an hour must not hide that the service is back. The SDK itself waits for at most 20 s.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -17,6 +19,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// were exceeded; `Debug` shows no more than that. The [message](Self::message) of the service may quote the entry, so it is
 /// only there and in the source.
 #[derive(Clone)]
+#[must_use]
 pub struct Fault(Arc<FaultDetails>);
 
 /// Shared, because the entries of a call usually have the same fault, and most entries have none.
@@ -48,7 +51,6 @@ impl Fault {
     }
 
     /// The service may have applied the entry: the answer was lost or cannot be read.
-    #[must_use]
     pub fn ambiguous(mut self) -> Self {
         Arc::make_mut(&mut self.0).may_have_been_applied = true;
         self
@@ -75,7 +77,6 @@ impl Fault {
     }
 
     /// The message of the service, which may quote the entry.
-    #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).message = Some(message.into());
         self
@@ -91,7 +92,6 @@ impl Fault {
 
     /// The whole call was refused for the size of its entries together. If it had several, later calls of the delivery are
     /// smaller.
-    #[must_use]
     pub fn for_the_size_of_the_call(mut self) -> Self {
         Arc::make_mut(&mut self.0).is_too_large = true;
         self
@@ -118,7 +118,6 @@ impl Fault {
     /// An entry with this fault is sent again after this time at the earliest, or handed back if it may not be tried for so
     /// long. If the whole call has this fault, no call of the deliveries that share its strategy leaves before, unless a call
     /// that left later was accepted.
-    #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         Arc::make_mut(&mut self.0).named_wait = Some(wait.min(LONGEST_WAIT));
         self
@@ -133,7 +132,6 @@ impl Fault {
     /// # }
     /// let fault = Fault::new("MappingError").caused_by("the field is not known");
     /// ```
-    #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Arc::make_mut(&mut self.0).source = Some(Arc::from(source.into()));
         self
@@ -180,15 +178,12 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Debug for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fault")
-            .field("code", &self.0.code)
-            .field("reasons", &self.0.reasons)
-            .field("may_have_been_applied", &self.0.may_have_been_applied)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    fault: Fault,
+    code = fault.0.code,
+    reasons = fault.0.reasons,
+    may_have_been_applied = fault.0.may_have_been_applied,
+);
 
 impl Error for Fault {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "dynamodb", feature = "sqs"))]
 use crate::attribute_path::AttributePath;
+use crate::debug::debug_fields;
 
 /// An entry that the service would refuse, found before anything was sent.
 ///
@@ -178,11 +179,7 @@ impl fmt::Display for ConversionError {
     }
 }
 
-impl fmt::Debug for ConversionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConversionError").finish_non_exhaustive()
-    }
-}
+debug_fields!(ConversionError);
 
 impl Error for ConversionError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

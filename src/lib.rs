@@ -138,6 +138,7 @@ pub mod backoff;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod debug;
 mod delivery;
 mod disposition;
 mod engine;

@@ -1,6 +1,5 @@
 //! How to deliver: pace, concurrency and time limits.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Adaptive, BackoffStrategy};
+use crate::debug::debug_fields;
 use crate::pace::Gate;
 use crate::progress::Progress;
 use crate::report::Cause;
@@ -83,6 +83,7 @@ const READ_AHEAD_BYTES: usize = 64 << 20;
 ///
 /// These defaults outlast minutes of throttling. A delivery ends early only for a refusal that no retry can change.
 #[derive(Clone)]
+#[must_use]
 pub struct DeliveryOptions {
     pub(crate) gate: Arc<Gate>,
     pub(crate) concurrency: usize,
@@ -132,7 +133,6 @@ impl DeliveryOptions {
     /// The strategy that paces the calls. Later clones of the options share it.
     ///
     /// Default: [`Adaptive`].
-    #[must_use]
     pub fn backoff(mut self, strategy: impl BackoffStrategy) -> Self {
         self.gate = Arc::new(Gate::new(strategy));
         self
@@ -151,7 +151,6 @@ impl DeliveryOptions {
     ///
     /// # Panics
     /// When the rate is below 1, infinite or not a number.
-    #[must_use]
     #[track_caller]
     pub fn max_rate(self, rate: f64) -> Self {
         self.backoff(Adaptive::default().max_rate(rate))
@@ -161,7 +160,6 @@ impl DeliveryOptions {
     ///
     /// # Panics
     /// When it is 0 or above 65,536, the number of ports of a machine.
-    #[must_use]
     #[track_caller]
     pub fn concurrency(mut self, calls: usize) -> Self {
         assert!(
@@ -177,7 +175,6 @@ impl DeliveryOptions {
     /// Each entry is counted separately; a fresh one that tops up a chunk of leftovers starts at zero. When a call is
     /// refused as a whole and its halves are sent, or when a call could not be made and is known not to have left, its
     /// entries are not counted as rejected.
-    #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
         self
@@ -196,7 +193,6 @@ impl DeliveryOptions {
     ///   to limit the whole delivery.
     ///
     /// An entry whose retry delay is longer than its remaining time is handed back at once.
-    #[must_use]
     pub fn give_up_after(mut self, patience: Duration) -> Self {
         self.give_up_after = Some(patience);
         self
@@ -214,7 +210,6 @@ impl DeliveryOptions {
     ///
     /// # Panics
     /// When it is zero.
-    #[must_use]
     #[track_caller]
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
         assert!(!timeout.is_zero(), "the attempt timeout must be longer than zero");
@@ -225,7 +220,6 @@ impl DeliveryOptions {
     /// When to stop, even if entries are left. Default: never.
     ///
     /// Calls in flight have the [`grace`](Self::grace) period to end; all other entries are handed back.
-    #[must_use]
     pub fn deadline(mut self, at: impl Into<Instant>) -> Self {
         self.deadline = Some(at.into());
         self
@@ -234,7 +228,6 @@ impl DeliveryOptions {
     /// Stops the delivery when the token is cancelled.
     ///
     /// Calls in flight have the [`grace`](Self::grace) period to end; all other entries are handed back.
-    #[must_use]
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = token;
         self
@@ -246,7 +239,6 @@ impl DeliveryOptions {
     /// Then the target has the same time to [clean up](crate::targets::BatchTarget::clean_up), and after that a handler of
     /// [undelivered entries](crate::Delivery::on_undelivered) to finish. So a delivery ends within three grace periods, and
     /// within one if it has neither.
-    #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
@@ -258,7 +250,6 @@ impl DeliveryOptions {
     ///
     /// A full call leaves at once; so do the last entries when the input has ended. In a producer an entry waits at most
     /// half of [`give_up_after`](Self::give_up_after).
-    #[must_use]
     pub fn linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
@@ -269,7 +260,6 @@ impl DeliveryOptions {
     ///
     /// # Panics
     /// When it is 0.
-    #[must_use]
     #[track_caller]
     pub fn buffer(mut self, entries: usize) -> Self {
         assert!(entries > 0, "the buffer must hold at least 1 entry");
@@ -288,7 +278,6 @@ impl DeliveryOptions {
     ///
     /// # Panics
     /// When it is 0.
-    #[must_use]
     #[track_caller]
     pub fn read_ahead(mut self, entries: usize) -> Self {
         assert!(entries > 0, "the entries read ahead must be at least 1, but are 0");
@@ -302,7 +291,6 @@ impl DeliveryOptions {
     ///
     /// # Panics
     /// When it is 0.
-    #[must_use]
     #[track_caller]
     pub fn read_ahead_bytes(mut self, bytes: usize) -> Self {
         assert!(bytes > 0, "the bytes read ahead must be at least 1, but are 0");
@@ -311,7 +299,6 @@ impl DeliveryOptions {
     }
 
     /// The counters to update.
-    #[must_use]
     pub fn progress(mut self, progress: &Progress) -> Self {
         self.progress = progress.clone();
         self
@@ -322,7 +309,6 @@ impl DeliveryOptions {
     ///
     /// Entries in flight are not recalled. A dropped entry stays dropped even if the newer one is refused or handed back.
     /// The option affects targets whose entries overwrite each other: writes to DynamoDB, not messages of a queue.
-    #[must_use]
     pub fn last_write_wins(mut self) -> Self {
         self.last_write_wins = true;
         self
@@ -384,23 +370,20 @@ impl DeliveryOptions {
     }
 }
 
-impl fmt::Debug for DeliveryOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeliveryOptions")
-            .field("concurrency", &self.concurrency)
-            .field("retries", &self.retries)
-            .field("give_up_after", &self.patience())
-            .field("attempt_timeout", &self.attempt_timeout)
-            .field("deadline", &self.deadline)
-            .field("grace", &self.grace)
-            .field("linger", &self.linger)
-            .field("buffer", &self.buffer)
-            .field("read_ahead", &self.read_ahead)
-            .field("read_ahead_bytes", &self.read_ahead_bytes)
-            .field("last_write_wins", &self.last_write_wins)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    options: DeliveryOptions,
+    concurrency = options.concurrency,
+    retries = options.retries,
+    give_up_after = options.patience(),
+    attempt_timeout = options.attempt_timeout,
+    deadline = options.deadline,
+    grace = options.grace,
+    linger = options.linger,
+    buffer = options.buffer,
+    read_ahead = options.read_ahead,
+    read_ahead_bytes = options.read_ahead_bytes,
+    last_write_wins = options.last_write_wins,
+);
 
 #[cfg(test)]
 mod tests {

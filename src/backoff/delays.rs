@@ -1,9 +1,9 @@
 //! Delays from an iterator.
 
-use std::fmt;
 use std::time::Duration;
 
 use super::{BackoffStrategy, Retry};
+use crate::debug::debug_fields;
 
 /// Waits the `n`th delay of an iterator before retry `n`.
 ///
@@ -55,11 +55,7 @@ where
     }
 }
 
-impl<F> fmt::Debug for Delays<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delays").finish_non_exhaustive()
-    }
-}
+debug_fields!(Delays<F>);
 
 #[cfg(test)]
 mod tests {

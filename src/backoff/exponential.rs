@@ -44,6 +44,7 @@ const REACH: f64 = 3.0;
 /// let gentle = Exponential::full_jitter().initial(Duration::from_millis(80)).multiplier(1.5).max(Duration::from_secs(5));
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Exponential {
     initial: Duration,
     multiplier: f64,
@@ -88,7 +89,6 @@ impl Exponential {
     }
 
     /// The delay before the first retry, or the longest with jitter; with decorrelated jitter, the shortest of any retry.
-    #[must_use]
     pub fn initial(mut self, initial: Duration) -> Self {
         self.initial = initial;
         self
@@ -98,7 +98,6 @@ impl Exponential {
     ///
     /// # Panics
     /// When the multiplier is below 1, infinite or not a number.
-    #[must_use]
     #[track_caller]
     pub fn multiplier(mut self, multiplier: f64) -> Self {
         growth::assert_at_least_one("multiplier", multiplier);
@@ -107,14 +106,12 @@ impl Exponential {
     }
 
     /// The longest delay. Default 20 s.
-    #[must_use]
     pub fn max(mut self, max: Duration) -> Self {
         self.max = max;
         self
     }
 
     /// Makes the random numbers repeatable. A clone starts again from the seed.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.jitter = Jitter::seeded(seed);
         self

@@ -26,6 +26,7 @@ const NANOSECOND: Duration = Duration::from_nanos(1);
 /// let patient = Schedule::new([0, 1, 5, 30, 60].map(Duration::from_secs)).exact();
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Schedule {
     delays: Box<[Duration]>,
     jitter: Option<Jitter>,
@@ -41,14 +42,12 @@ impl Schedule {
     }
 
     /// Waits exactly the delays in the table.
-    #[must_use]
     pub fn exact(mut self) -> Self {
         self.jitter = None;
         self
     }
 
     /// Randomizes the delays with repeatable random numbers. A clone starts again from the seed.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.jitter = Some(Jitter::seeded(seed));
         self

@@ -43,14 +43,8 @@ async fn at_the_limits<F: Fixture>(fixture: &F) {
     let limits = fixture.target(service.clone(), None).limits();
     let most = limits.entries.max(1);
     let count = scaled(most, BEYOND_THE_LIMIT);
-    let outcome = deliver(
-        fixture,
-        &service,
-        None,
-        (0..count).map(|number| (number, 0)).collect(),
-        0,
-    )
-    .await;
+    let entries = (0..count).map(|number| (number, 0)).collect();
+    let outcome = deliver(fixture, &service, None, entries, 0).await;
     outcome.assert_kept(&service, &limits, "as many entries as fill two calls and a half");
     let fullest = service.calls().iter().map(Vec::len).max().unwrap_or_default();
     let largest = outcome.sizes.values().copied().max().unwrap_or_default();
@@ -70,14 +64,8 @@ async fn at_the_limit_of_bytes<F: Fixture>(fixture: &F, limits: Limits) {
     let service = Service::new(Plan::default(), 0);
     let bytes = (limits.bytes / 4).min(limits.entry_bytes.saturating_sub(1_024));
     let count = scaled(limits.bytes / bytes.max(1), BEYOND_THE_LIMIT).min(limits.entries.max(1).saturating_mul(4));
-    let outcome = deliver(
-        fixture,
-        &service,
-        None,
-        (0..count).map(|number| (number, bytes)).collect(),
-        0,
-    )
-    .await;
+    let entries = (0..count).map(|number| (number, bytes)).collect();
+    let outcome = deliver(fixture, &service, None, entries, 0).await;
     outcome.assert_kept(&service, &limits, "entries of a quarter of a call");
 
     let service = Service::new(Plan::default(), 0);

@@ -51,7 +51,6 @@ impl Delivery<DynamoTable> {
     /// | fields with `#[serde(with = "serde_dynamo::string_set")]`, `number_set` or `binary_set` | `SS`, `NS`, `BS`; an empty set is refused |
     /// | bytes of the crate `serde_bytes` | `B` |
     /// | structs, maps | `M`; the keys of a map have to be texts |
-    #[must_use]
     pub fn put_items<V: Serialize + Send + Sync + 'static>(self) -> Delivery<DynamoTable, Values<V>> {
         self.try_map_entries(put)
     }
@@ -60,7 +59,6 @@ impl Delivery<DynamoTable> {
     /// attributes of the key.
     ///
     /// They are serialized as by [`put_items`](Self::put_items).
-    #[must_use]
     pub fn delete_keys<V: Serialize + Send + Sync + 'static>(self) -> Delivery<DynamoTable, Values<V>> {
         self.try_map_entries(delete)
     }
@@ -88,7 +86,6 @@ impl Delivery<DynamoTable> {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn put_if<V: Serialize + Send + Sync + 'static>(
         self,
         condition: impl Into<String>,
@@ -127,7 +124,6 @@ impl Delivery<DynamoTable> {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn update<K, V>(self, expression: impl Into<String>) -> Delivery<DynamoWrites, Values<(K, V)>>
     where
         K: Serialize + Send + Sync + 'static,
@@ -143,7 +139,6 @@ impl Delivery<DynamoTable> {
     /// Delivers values that implement `Serialize`, each as the key of an item to delete if the condition holds.
     ///
     /// Like [`delete_keys`](Self::delete_keys), with a condition like that of [`put_if`](Self::put_if).
-    #[must_use]
     pub fn delete_if<K: Serialize + Send + Sync + 'static>(
         self,
         condition: impl Into<String>,
@@ -160,7 +155,6 @@ impl Delivery<DynamoTables> {
     /// Delivers values that implement `Serialize`, each as an item to put into the table that `table` names.
     ///
     /// They are serialized as by [`put_items`](Delivery::put_items).
-    #[must_use]
     pub fn put_items_to<V, N>(
         self,
         table: impl Fn(&V) -> N + Send + Sync + 'static,

@@ -21,7 +21,6 @@ impl Delivery<SqsQueue> {
     ///
     /// The messages have no attributes and no group, unless [`group`](Delivery::group) and
     /// [`attribute`](Delivery::attribute) set them.
-    #[must_use]
     pub fn texts<V: AsRef<str> + Send + Sync + 'static>(self) -> Delivery<SqsQueue, Values<V>> {
         self.try_map_entries(|text: &V| message(text.as_ref()))
     }
@@ -31,7 +30,6 @@ impl Delivery<SqsQueue> {
     /// Like [`texts`](Self::texts), converted by [`serde_json::to_string`]: the keys of a map must be texts or numbers, and
     /// NaN and infinities become `null`.
     #[cfg(feature = "sqs-serde")]
-    #[must_use]
     pub fn json<V: serde::Serialize + Send + Sync + 'static>(self) -> Delivery<SqsQueue, Values<V>> {
         self.try_map_entries(|value: &V| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
             Ok(message(serde_json::to_string(value)?)?)
@@ -52,7 +50,6 @@ impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn group<G: Into<String>>(self, group: impl Fn(&V) -> G + Send + Sync + 'static) -> Self {
         self.and_then(move |value, message| {
             message.message_group_id = Some(group(value).into());
@@ -62,7 +59,6 @@ impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
 
     /// The deduplication id of each message of a FIFO queue. Without it the queue derives it from the body, if it is set up
     /// to, or the delivery sets a random one.
-    #[must_use]
     pub fn deduplication_id<D: Into<String>>(self, id: impl Fn(&V) -> D + Send + Sync + 'static) -> Self {
         self.and_then(move |value, message| {
             message.message_deduplication_id = Some(id(value).into());
@@ -71,7 +67,6 @@ impl<V: Send + Sync + 'static> Delivery<SqsQueue, Values<V>> {
     }
 
     /// An attribute of each message, of the type `String`. It counts for the size of the message.
-    #[must_use]
     pub fn attribute<A: Into<String>>(
         self,
         name: impl Into<String>,

@@ -58,6 +58,7 @@ pub use self::services::deliver_batch_to_sqs;
 /// `Delivery<T, Values<V>>` of it, which takes values of the type `V` and has the same functions. A value that was not
 /// delivered is handed back as the value, with its position in the input. A value that cannot be converted is handed back
 /// alone, as [`Unconvertible`](crate::InvalidEntry::Unconvertible); the others are delivered.
+#[must_use]
 pub struct Delivery<T: BatchTarget, C: Contents<T> = ()> {
     run: Run<T, C>,
 }
@@ -155,7 +156,6 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// Delivery::to_dynamo(client, "orders").map_target(|table| table.key("id"))
     /// # }
     /// ```
-    #[must_use]
     pub fn map_target(mut self, change: impl FnOnce(T) -> T) -> Self
     where
         T: Clone,
@@ -165,7 +165,6 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     }
 
     /// How to deliver.
-    #[must_use]
     pub fn options(mut self, options: DeliveryOptions) -> Self {
         self.run.options = options;
         self
@@ -188,7 +187,6 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// let orders = orders.on_delivered(|_position, message, disposition| println!("{}: {disposition:?}", message.id()));
     /// # }
     /// ```
-    #[must_use]
     pub fn on_delivered(mut self, handler: impl Fn(u64, &C::Value, &Disposition) + Send + Sync + 'static) -> Self {
         self.run.handlers = self.run.handlers.on_delivered(handler);
         self
@@ -231,7 +229,6 @@ impl<T: BatchTarget, C: Contents<T>> Delivery<T, C> {
     /// });
     /// # }
     /// ```
-    #[must_use]
     pub fn on_undelivered<F>(mut self, handler: impl Fn(&Undelivered<C::Value>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: HandlerResult> + Send + 'static,

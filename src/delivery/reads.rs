@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::{Stream, StreamExt};
 
 use super::Delivery;
+use crate::debug::debug_fields;
 use crate::report::{DeliveryError, Undelivered};
 use crate::services::dynamo::{DynamoReads, KeyRead};
 
@@ -97,13 +98,7 @@ impl fmt::Display for GetError {
     }
 }
 
-impl fmt::Debug for GetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GetError")
-            .field("error", &self.error)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(GetError, error);
 
 impl Error for GetError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

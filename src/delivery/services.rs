@@ -46,7 +46,6 @@ impl Delivery<DynamoTable> {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn item_writes(self) -> Delivery<DynamoWrites> {
         let target = Arc::unwrap_or_clone(self.run.target);
         Delivery::of(Arc::new(target.into()), (), self.run.options)

@@ -181,6 +181,7 @@ pub trait Pace: Send + Sync {
 /// The result of a call, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Outcome {
     /// When the call left.
     pub sent_at: Instant,
@@ -226,7 +227,6 @@ impl Outcome {
     }
 
     /// The same call with `count` accepted entries more.
-    #[must_use]
     pub(crate) fn with_accepted(mut self, count: usize) -> Self {
         self.accepted += count;
         self.sent += count;
@@ -234,7 +234,6 @@ impl Outcome {
     }
 
     /// The same call with `count` throttled entries more.
-    #[must_use]
     pub(crate) fn with_throttled(mut self, count: usize) -> Self {
         self.throttled += count;
         self.sent += count;
@@ -242,7 +241,6 @@ impl Outcome {
     }
 
     /// The same call with `count` failed entries more.
-    #[must_use]
     pub(crate) fn with_failed(mut self, count: usize) -> Self {
         self.failed += count;
         self.sent += count;
@@ -252,14 +250,12 @@ impl Outcome {
     /// The same call, of whose failed entries `count` more were never sent.
     ///
     /// These are counted as [failed](Self::with_failed) separately.
-    #[must_use]
     pub(crate) fn with_unsent(mut self, count: usize) -> Self {
         self.unsent += count;
         self
     }
 
     /// The same call with `count` refused entries more.
-    #[must_use]
     pub(crate) fn with_refused(mut self, count: usize) -> Self {
         self.refused += count;
         self.sent += count;
@@ -269,7 +265,6 @@ impl Outcome {
     /// The same call, of whose entries `sent` more were never rejected before, of which `throttled` were throttled.
     ///
     /// Their outcome is counted separately.
-    #[must_use]
     pub(crate) fn with_fresh(mut self, sent: usize, throttled: usize) -> Self {
         self.fresh += sent;
         self.fresh_throttled += throttled;

@@ -6,7 +6,6 @@ mod queue;
 mod receipt;
 mod unclaimed;
 
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +21,7 @@ use self::receipt::Promise;
 pub use self::receipt::Receipt;
 use self::unclaimed::UnclaimedEntries;
 use crate::contract::BatchTarget;
+use crate::debug::debug_fields;
 use crate::disposition::Disposition;
 use crate::engine::Incoming;
 use crate::report::{Cause, DeliveryError, Report, Undelivered};
@@ -232,10 +232,4 @@ impl<E: Send + Sync + 'static> Producer<E> {
     }
 }
 
-impl<E> fmt::Debug for Producer<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer")
-            .field("closed", &self.queue.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(producer: Producer<E>, closed = producer.queue.is_closed());

@@ -72,7 +72,6 @@ impl Cause {
     }
 
     /// What was wrong with the last attempt, if there was one.
-    #[cfg(feature = "metrics")]
     pub(crate) fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Refused(fault)
@@ -107,13 +106,8 @@ impl Error for Cause {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Invalid(invalid) => invalid.source(),
-            Self::Refused(fault)
-            | Self::RetriesUsedUp(fault)
-            | Self::TimeUsedUp(fault)
-            | Self::Outage { fault, .. }
-            | Self::Stopped(fault) => fault.source(),
             Self::DeadlineReached(fault) | Self::Cancelled(fault) => fault.as_ref().map(|fault| fault as _),
-            Self::Closed | Self::BufferFull => None,
+            cause => cause.fault()?.source(),
         }
     }
 }

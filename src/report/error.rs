@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::{Cause, Report, Undelivered};
+use crate::debug::debug_fields;
 use crate::fault::Fault;
 
 /// How many causes an error message names; the others are counted.
@@ -140,15 +141,19 @@ impl Causes {
             Cause::Outage { fault, .. } => format!("nothing was accepted: {fault}"),
             cause => cause.to_string(),
         };
-        let known = self.shown.iter().position(|shown| shown.words == words);
+        self.count(CountedCause {
+            cause: cause.clone(),
+            words,
+            entries: 1,
+        });
+    }
+
+    fn count(&mut self, more: CountedCause) {
+        let known = self.shown.iter().position(|shown| shown.words == more.words);
         match known {
-            Some(known) => self.shown[known].entries += 1,
-            None if self.shown.len() < CAUSES_SHOWN => self.shown.push(CountedCause {
-                cause: cause.clone(),
-                words,
-                entries: 1,
-            }),
-            None => self.others += 1,
+            Some(known) => self.shown[known].entries += more.entries,
+            None if self.shown.len() < CAUSES_SHOWN => self.shown.push(more),
+            None => self.others += more.entries,
         }
     }
 
@@ -159,14 +164,7 @@ impl Causes {
 
     /// Adds entries with these causes.
     pub(crate) fn extend(&mut self, more: Self) {
-        for one in more.shown {
-            let known = self.shown.iter().position(|shown| shown.words == one.words);
-            match known {
-                Some(known) => self.shown[known].entries += one.entries,
-                None if self.shown.len() < CAUSES_SHOWN => self.shown.push(one),
-                None => self.others += one.entries,
-            }
-        }
+        more.shown.into_iter().for_each(|more| self.count(more));
         self.others += more.others;
     }
 
@@ -228,16 +226,13 @@ impl<E> fmt::Display for DeliveryError<E> {
     }
 }
 
-impl<E> fmt::Debug for DeliveryError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeliveryError")
-            .field("report", &self.report)
-            .field("causes", &format_args!("{}", self.causes()))
-            .field("interruption", &self.interruption())
-            .field("stream_error", &self.stream_error)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    error: DeliveryError<E>,
+    report = error.report,
+    causes = format_args!("{}", error.causes()),
+    interruption = error.interruption(),
+    stream_error = error.stream_error,
+);
 
 impl<E> Error for DeliveryError<E> {
     /// The stream's error, or the error behind the cause of the first entry, behind the reason why the stream was not read to

@@ -99,9 +99,7 @@ impl Report {
         self.elapsed += next.elapsed;
         self.finished = next.finished;
     }
-}
 
-impl Report {
     /// Adds a note when the input was not read to its end.
     fn write_continuation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.finished {

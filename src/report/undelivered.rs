@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::Cause;
+use crate::debug::debug_fields;
 
 /// An entry that was not delivered.
 ///
@@ -53,13 +54,4 @@ impl<E> Error for Undelivered<E> {
     }
 }
 
-impl<E> fmt::Debug for Undelivered<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Undelivered")
-            .field("position", &self.position)
-            .field("cause", &self.cause)
-            .field("attempts", &self.attempts)
-            .field("may_have_been_delivered", &self.may_have_been_delivered)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Undelivered<E>, position, cause, attempts, may_have_been_delivered);

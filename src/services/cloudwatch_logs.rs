@@ -53,6 +53,7 @@ const LONGEST_SPAN: u64 = 24 * 60 * 60 * 1_000;
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
+#[must_use]
 pub struct LogStream {
     client: Client,
     changes: Changes<Builder>,
@@ -85,14 +86,12 @@ impl LogStream {
 
     /// Several calls are in flight at once, for streams of more than a call takes, 1 MiB or 10,000 events, in each round trip. Events
     /// of the same millisecond that are in different calls may then be in any order.
-    #[must_use]
     pub fn unordered(mut self) -> Self {
         self.is_ordered = false;
         self
     }
 
     /// Other limits, for endpoints with lower or higher ones.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self

@@ -55,6 +55,7 @@ const NO_OBJECT: &str = "NoSuchKey";
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
+#[must_use]
 pub struct S3Deletions {
     client: Client,
     changes: Changes<Builder>,
@@ -87,7 +88,6 @@ impl S3Deletions {
     }
 
     /// Other limits, for endpoints with lower or higher ones.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -95,7 +95,6 @@ impl S3Deletions {
 
     /// S3 answers for the objects alone that it did not delete (`Quiet`), which makes the answer to 1,000 deletions some 100 KB
     /// smaller. Then an object counts as deleted because a whole answer does not name it; otherwise only if the answer says so.
-    #[must_use]
     pub fn quiet(mut self) -> Self {
         self.is_quiet = true;
         self
@@ -111,7 +110,7 @@ impl S3Deletions {
             .iter()
             .map(|object| (object.key(), object.version_id()))
             .collect();
-        let deleted = output.deleted().iter().map(name_of_deleted);
+        let deleted = output.deleted().iter().map(deleted);
         let failed = output.errors().iter().map(failed);
         by_name("S3", &names, deleted, failed, self.is_quiet)
     }
@@ -182,8 +181,9 @@ fn is_in_xml(character: char) -> bool {
 /// What an answer names an object by.
 type Name<'a> = (&'a str, Option<&'a str>);
 
-fn name_of_deleted(object: &DeletedObject) -> Name<'_> {
-    (object.key().unwrap_or_default(), object.version_id())
+fn deleted(object: &DeletedObject) -> (Name<'_>, Verdict) {
+    let name = (object.key().unwrap_or_default(), object.version_id());
+    (name, Verdict::Accepted)
 }
 
 fn failed(error: &Error) -> (Name<'_>, Verdict) {

@@ -36,6 +36,7 @@ pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
+#[must_use]
 pub struct SnsTopic {
     client: Client,
     changes: Changes<Builder>,
@@ -74,7 +75,6 @@ impl SnsTopic {
     /// for which SNS remembers an id is published once. `GetTopicAttributes` asks the topic, for all clones and before the
     /// first message, until it answers; what that takes counts against
     /// [`give_up_after`](crate::DeliveryOptions::give_up_after). If the call is not permitted, messages are sent as they are.
-    #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
         self.described.set_by_content(by_content);
         self
@@ -82,14 +82,12 @@ impl SnsTopic {
 
     /// At most one message of a group of a FIFO topic in a call, so that no message can pass a failed one. Has no effect on
     /// other topics.
-    #[must_use]
     pub fn strict_order(mut self) -> Self {
         self.strict_order = true;
         self
     }
 
     /// Other limits, for endpoints with lower or higher ones. The topic is not asked for its `MaximumMessageSize` then.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.described.set_limits();

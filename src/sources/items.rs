@@ -1,7 +1,6 @@
 //! The stream of a scan's items.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -19,6 +18,7 @@ use super::position::{ScanPosition, SegmentPlace};
 use super::progress::ScanProgress;
 use super::segment::{Bounds, Segment};
 use crate::contract::BatchTarget;
+use crate::debug::debug_fields;
 use crate::delivery::Delivery;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
@@ -206,11 +206,4 @@ impl Stream for ScannedItems {
     }
 }
 
-impl fmt::Debug for ScannedItems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScannedItems")
-            .field("target", &self.target)
-            .field("taken", &self.taken)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ScannedItems, target, taken);

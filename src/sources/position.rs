@@ -1,9 +1,10 @@
 //! Where each segment of a scan is continued.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::debug::debug_fields;
 
 type Attributes = HashMap<String, AttributeValue>;
 
@@ -85,15 +86,11 @@ impl TryFrom<Vec<SegmentPlace>> for ScanPosition {
     }
 }
 
-impl fmt::Debug for ScanPosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ended = self.places.iter().filter(|place| **place == SegmentPlace::End).count();
-        f.debug_struct("ScanPosition")
-            .field("segments", &self.places.len())
-            .field("ended", &ended)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    position: ScanPosition,
+    segments = position.places.len(),
+    ended = position.places.iter().filter(|place| **place == SegmentPlace::End).count(),
+);
 
 /// A key in the shape of DynamoDB's JSON. Key attributes are strings, numbers or binary.
 #[cfg(feature = "serde")]

@@ -1,10 +1,10 @@
 //! How far a scan is.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::position::{ScanPosition, SegmentPlace};
+use crate::debug::debug_fields;
 use crate::services::dynamo::Page;
 
 /// What a scan has read.
@@ -109,13 +109,7 @@ impl ScanProgress {
     }
 }
 
-impl fmt::Debug for ScanProgress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScanProgress")
-            .field("figures", &self.figures())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(progress: ScanProgress, figures = progress.figures());
 
 #[cfg(test)]
 mod tests {

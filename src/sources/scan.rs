@@ -1,7 +1,6 @@
 //! What is read of a table, and how.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -11,6 +10,7 @@ use super::error::SourceError;
 use super::items::ScannedItems;
 use super::position::ScanPosition;
 use super::progress::ScanFigures;
+use crate::debug::debug_fields;
 use crate::options::DeliveryOptions;
 use crate::services::dynamo::PageRequest;
 
@@ -31,6 +31,7 @@ const MAX_SEGMENTS: u32 = 1_000_000;
 /// - pages of up to 1 MB, smaller where the pace is low
 /// - the pace and the time limits of [`DeliveryOptions::default`]: as fast as the table allows, for 15 minutes for each page
 #[derive(Clone)]
+#[must_use]
 pub struct Scan {
     client: Client,
     request: PageRequest,
@@ -83,7 +84,6 @@ impl Scan {
     }
 
     /// Reads this index of the table: its items, with the attributes that it has, at the read capacity of the index.
-    #[must_use]
     pub fn index(mut self, name: impl Into<String>) -> Self {
         self.request.index = Some(name.into());
         self
@@ -94,7 +94,6 @@ impl Scan {
     ///
     /// # Panics
     /// When it is 0 or above 1,000,000, the limit of the service, and for a [query](Self::query), which has one segment.
-    #[must_use]
     #[track_caller]
     pub fn segments(mut self, segments: u32) -> Self {
         assert!(
@@ -111,7 +110,6 @@ impl Scan {
     }
 
     /// Reads see every write that was accepted before them, at twice the read units. Default: eventually consistent reads.
-    #[must_use]
     pub fn consistent(mut self) -> Self {
         self.request.is_consistent = true;
         self
@@ -129,7 +127,6 @@ impl Scan {
     ///     .value(":until", AttributeValue::N("1950".into()))
     /// # }
     /// ```
-    #[must_use]
     pub fn filter(mut self, expression: impl Into<String>) -> Self {
         self.request.filter = Some(expression.into());
         self
@@ -137,21 +134,18 @@ impl Scan {
 
     /// Returns only the attributes of this projection expression of DynamoDB; those of the key as well only if it names them. The
     /// read units are those of whole items.
-    #[must_use]
     pub fn projection(mut self, expression: impl Into<String>) -> Self {
         self.request.projection = Some(expression.into());
         self
     }
 
     /// The attribute that a placeholder of the expressions stands for: `#year` for `year`.
-    #[must_use]
     pub fn name(mut self, placeholder: impl Into<String>, attribute: impl Into<String>) -> Self {
         self.request.names.insert(placeholder.into(), attribute.into());
         self
     }
 
     /// The value that a placeholder of the expressions stands for, such as `:until`.
-    #[must_use]
     pub fn value(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
         self.request.values.insert(placeholder.into(), value);
         self
@@ -166,7 +160,6 @@ impl Scan {
     /// Scan::new(client, "films").options(DeliveryOptions::default().max_rate(50.0))
     /// # }
     /// ```
-    #[must_use]
     pub fn options(mut self, options: DeliveryOptions) -> Self {
         self.options = options;
         self
@@ -177,7 +170,6 @@ impl Scan {
     ///
     /// # Panics
     /// When it is 0.
-    #[must_use]
     #[track_caller]
     pub fn page_items(mut self, items: u32) -> Self {
         assert!(items > 0, "a page must have at least 1 item");
@@ -190,7 +182,6 @@ impl Scan {
     ///
     /// # Panics
     /// When the position of a scan in several segments is given to a [query](Self::query).
-    #[must_use]
     #[track_caller]
     pub fn from_position(mut self, position: ScanPosition) -> Self {
         let segments = position.segments();
@@ -244,18 +235,15 @@ fn has_word(expression: &str, placeholder: &str) -> bool {
         .any(|(place, _)| is_end(&expression[place + placeholder.len()..]))
 }
 
-/// Without the expressions, whose values are content.
-impl fmt::Debug for Scan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scan")
-            .field("segments", &self.request.segments)
-            .field("is_query", &self.request.key_condition.is_some())
-            .field("is_consistent", &self.request.is_consistent)
-            .field("page_items", &self.page_items)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+// Without the expressions, whose values are content.
+debug_fields!(
+    scan: Scan,
+    segments = scan.request.segments,
+    is_query = scan.request.key_condition.is_some(),
+    is_consistent = scan.request.is_consistent,
+    page_items = scan.page_items,
+    options = scan.options,
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,13 @@
 //! The folder of a spool, for programs that do not know the type of its entries.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use super::clock::age;
+use super::clock::time;
 use super::error::SpoolError;
 use super::report::SpoolFigures;
 use super::store::{self, EntryKind, Salvage, Store, StoredEntry};
+use crate::debug::debug_fields;
 
 /// The most entries that are taken out of a damaged folder at a time.
 const KEPT_AT_A_TIME: usize = 1_000;
@@ -98,12 +99,7 @@ impl SpoolFolder {
     pub fn inspect(folder: impl AsRef<Path>) -> Result<SpoolFigures, SpoolError> {
         let folder = known(folder.as_ref())?;
         let (totals, first) = store::inspect(&folder)?;
-        Ok(SpoolFigures {
-            entries: totals.entries,
-            refused: totals.refused,
-            bytes: totals.bytes,
-            oldest: first.map(|(_, spooled_at)| age(spooled_at)),
-        })
+        Ok(SpoolFigures::of(totals, first))
     }
 
     /// The first entries that are to be delivered, in their order: at most this many, and 4 MiB of them.
@@ -205,25 +201,16 @@ impl SpoolFolder {
 
 impl SpooledEntry {
     fn of(stored: StoredEntry) -> Self {
-        let milliseconds = u64::try_from(stored.spooled_at).unwrap_or(0);
         Self {
             number: stored.number,
-            spooled_at: UNIX_EPOCH + Duration::from_millis(milliseconds),
+            spooled_at: time(stored.spooled_at),
             json: stored.json,
             cause: stored.cause,
         }
     }
 }
 
-impl std::fmt::Debug for SpooledEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SpooledEntry")
-            .field("number", &self.number)
-            .field("spooled_at", &self.spooled_at)
-            .field("cause", &self.cause)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(SpooledEntry, number, spooled_at, cause);
 
 /// The folder, if there is a spool in it: to look for one creates none.
 fn known(folder: &Path) -> Result<PathBuf, SpoolError> {

@@ -91,7 +91,6 @@ mod settlement;
 mod store;
 mod writer;
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::pin::pin;
 use std::sync::Arc;
@@ -115,6 +114,7 @@ use self::settlement::{OpenedStore, Settlement};
 use self::store::{NewEntry, Store, cost};
 use self::writer::{Request, Writer};
 use crate::contract::BatchTarget;
+use crate::debug::debug_fields;
 use crate::events::SPOOL;
 use crate::run::{Completion, Contents, Run};
 use crate::shutdown::joined;
@@ -321,12 +321,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
             .store
             .with(|store| Ok((store.totals(), store.first()?)))
             .await?;
-        Ok(SpoolFigures {
-            entries: totals.entries,
-            refused: totals.refused,
-            bytes: totals.bytes,
-            oldest: first.map(|(_, spooled_at)| clock::age(spooled_at)),
-        })
+        Ok(SpoolFigures::of(totals, first))
     }
 
     /// Accepts no more entries, stops the delivery, and leaves what is not delivered in the folder, for the next spool. Calls in flight
@@ -371,11 +366,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     }
 }
 
-impl<V> fmt::Debug for Spool<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spool")
-            .field("folder", &self.shared.options.folder)
-            .field("closed", &self.shared.requests.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    spool: Spool<V>,
+    folder = spool.shared.options.folder,
+    closed = spool.shared.requests.is_closed(),
+);

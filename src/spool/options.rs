@@ -29,6 +29,7 @@ const WINDOW: usize = 10_000;
 /// - when it is full, entries wait for room
 /// - window: 10,000 entries
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct SpoolOptions {
     pub(super) folder: PathBuf,
     pub(super) sync: SyncPolicy,
@@ -70,7 +71,6 @@ impl SpoolOptions {
     ///
     /// # Panics
     /// When the time of [`SyncPolicy::Every`] is zero.
-    #[must_use]
     #[track_caller]
     pub fn sync(mut self, policy: SyncPolicy) -> Self {
         assert!(
@@ -90,7 +90,6 @@ impl SpoolOptions {
     ///
     /// # Panics
     /// When it is below 4 MiB.
-    #[must_use]
     #[track_caller]
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         assert!(
@@ -107,7 +106,6 @@ impl SpoolOptions {
     ///
     /// Default: [`Spool::enqueue`](super::Spool::enqueue) waits for room as long as a [`Producer`](crate::Producer) tries an entry,
     /// [1 minute](crate::DeliveryOptions::give_up_after) by default, and then returns an error.
-    #[must_use]
     pub fn drop_oldest(mut self) -> Self {
         self.drops_oldest = true;
         self
@@ -122,7 +120,6 @@ impl SpoolOptions {
     ///
     /// # Panics
     /// When it is 0.
-    #[must_use]
     #[track_caller]
     pub fn window(mut self, entries: usize) -> Self {
         assert!(entries > 0, "the window must be at least 1 entry, but is 0");
@@ -135,7 +132,6 @@ impl SpoolOptions {
     ///
     /// A destination is known by the [name](crate::targets::BatchTarget::name) of its target, such as `sqs/orders`, without account and
     /// region. A spool without entries takes any.
-    #[must_use]
     pub fn any_destination(mut self) -> Self {
         self.any_destination = true;
         self

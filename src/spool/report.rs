@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::clock::age;
+use super::store::Totals;
 use crate::report::Report;
 
 /// What is in a spool.
@@ -31,6 +33,18 @@ pub struct SpoolReport {
     pub refused: u64,
     /// Entries that were removed without being delivered, because the spool was [full](super::SpoolOptions::drop_oldest).
     pub dropped: u64,
+}
+
+impl SpoolFigures {
+    /// `first` is the number of the first entry, and when it was submitted.
+    pub(super) fn of(totals: Totals, first: Option<(u64, i64)>) -> Self {
+        Self {
+            entries: totals.entries,
+            refused: totals.refused,
+            bytes: totals.bytes,
+            oldest: first.map(|(_, spooled_at)| age(spooled_at)),
+        }
+    }
 }
 
 impl fmt::Display for SpoolReport {

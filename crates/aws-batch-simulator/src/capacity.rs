@@ -23,6 +23,7 @@ const ROUNDING: f64 = 1e-6;
 /// - burst: 300 seconds of the rate, and at least 25 units
 /// - level at the start: empty
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub struct Capacity {
     rate: f64,
     burst: Burst,
@@ -59,7 +60,6 @@ impl Capacity {
     }
 
     /// The burst: how many units the bucket holds, at least 1.
-    #[must_use]
     pub fn burst(mut self, units: f64) -> Self {
         self.burst = Burst::Units(units.max(1.0));
         self
@@ -81,7 +81,6 @@ impl Capacity {
     }
 
     /// The bucket is full at the start. When the capacity is changed while running, it fills the bucket.
-    #[must_use]
     pub fn starts_full(mut self) -> Self {
         self.starts_full = true;
         self

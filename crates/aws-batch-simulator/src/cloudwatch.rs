@@ -34,6 +34,7 @@ const MOST_VALUES: usize = 150;
 /// - capacity: unlimited
 /// - metrics are kept
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct MetricNamespaceOptions {
     capacity: Capacity,
     counts_only: bool,
@@ -43,7 +44,6 @@ impl MetricNamespaceOptions {
     counts_only_option!("metrics");
 
     /// The capacity, in calls per second. A call is accepted as a whole or not at all. The service limits the calls of an account.
-    #[must_use]
     pub fn capacity(mut self, calls: impl Into<Capacity>) -> Self {
         self.capacity = calls.into();
         self

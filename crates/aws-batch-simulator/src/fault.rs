@@ -182,6 +182,7 @@ impl InjectedFault {
 /// # let _ = faults;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Faults {
     entries: Option<EntryFault>,
     calls: Vec<(f64, InjectedFault)>,
@@ -208,13 +209,11 @@ impl Faults {
     }
 
     /// This share of the entries (0 to 1) is returned as in [`InjectedFault::Unprocessed`], whatever the pace.
-    #[must_use]
     pub fn unprocessed(self, share: f64) -> Self {
         self.failed(share, "InternalError", false)
     }
 
     /// This share of the entries (0 to 1) is returned as in [`InjectedFault::Failed`], whatever the pace.
-    #[must_use]
     pub fn failed(mut self, share: f64, code: impl Into<Cow<'static, str>>, sender_fault: bool) -> Self {
         self.entries = Some(EntryFault {
             share,
@@ -225,7 +224,6 @@ impl Faults {
     }
 
     /// This share of the calls (0 to 1) has the fault. May be called several times; a call has at most one of the faults.
-    #[must_use]
     pub fn calls(mut self, share: f64, fault: InjectedFault) -> Self {
         self.calls.push((share, fault));
         self

@@ -36,6 +36,7 @@ const THROTTLED: ErrorText = ("ServiceUnavailableException", "Slow down.");
 /// - capacity: unlimited
 /// - records are kept
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct DeliveryStreamOptions {
     capacity: Capacity,
     bytes: Capacity,
@@ -47,7 +48,6 @@ impl DeliveryStreamOptions {
     counts_only_option!("records");
 
     /// The capacity, in bytes of data per second.
-    #[must_use]
     pub fn byte_capacity(mut self, bytes: impl Into<Capacity>) -> Self {
         self.bytes = bytes.into();
         self

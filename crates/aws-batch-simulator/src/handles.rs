@@ -1,4 +1,15 @@
-//! The methods that the handles and the options of several resources share.
+//! What the handles, the options and the entries of several resources share.
+
+/// `Debug` with these fields alone: the contents of entries are left out.
+macro_rules! debug_fields {
+    ($type:ident, $($field:ident),*) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))$(.field(stringify!($field), &self.$field))*.finish_non_exhaustive()
+            }
+        }
+    };
+}
 
 /// The methods of all handles of resources that accept batches. A handle has an `inner` with a `name`, and a method `with_gate`.
 macro_rules! handle {
@@ -129,7 +140,6 @@ macro_rules! intake_handle {
 macro_rules! capacity_option {
     ($entries:literal) => {
         #[doc = concat!("The capacity, in ", $entries, " per second.")]
-        #[must_use]
         pub fn capacity(mut self, capacity: impl Into<$crate::Capacity>) -> Self {
             self.capacity = capacity.into();
             self
@@ -141,7 +151,6 @@ macro_rules! capacity_option {
 macro_rules! counts_only_option {
     ($entries:literal) => {
         #[doc = concat!("The ", $entries, " are counted but not kept, so any number of them takes no memory.")]
-        #[must_use]
         pub fn counts_only(mut self) -> Self {
             self.counts_only = true;
             self
@@ -153,7 +162,6 @@ macro_rules! counts_only_option {
 macro_rules! deduplication_option {
     ($resource:literal, $content:literal) => {
         #[doc = concat!("A FIFO ", $resource, " makes the deduplication id from the ", $content, " where there is none.")]
-        #[must_use]
         pub fn content_based_deduplication(mut self) -> Self {
             self.deduplicates_by_content = true;
             self
@@ -162,5 +170,6 @@ macro_rules! deduplication_option {
 }
 
 pub(crate) use {
-    capacity_option, counts_only_option, deduplication_option, handle, handle_capacity, intake_handle, kept_handle,
+    capacity_option, counts_only_option, debug_fields, deduplication_option, handle, handle_capacity, intake_handle,
+    kept_handle,
 };

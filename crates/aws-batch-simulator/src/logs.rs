@@ -1,6 +1,5 @@
 //! The part of CloudWatch Logs that accepts events: `PutLogEvents`.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::handles::{counts_only_option, handle_capacity, kept_handle};
+use crate::handles::{counts_only_option, debug_fields, handle_capacity, kept_handle};
 use crate::intake::WholeIntake;
 use crate::journal::AnswerReceipt;
 use crate::registry::Registry;
@@ -41,6 +40,7 @@ const NEWEST: Duration = Duration::from_secs(2 * 60 * 60);
 /// - the log group keeps its events forever
 /// - events are kept
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct LogStreamOptions {
     capacity: Capacity,
     started_at: Option<i64>,
@@ -52,7 +52,6 @@ impl LogStreamOptions {
     counts_only_option!("events");
 
     /// The capacity, in calls per second. A call is accepted as a whole or not at all. The service limits the calls of an account.
-    #[must_use]
     pub fn capacity(mut self, calls: impl Into<Capacity>) -> Self {
         self.capacity = calls.into();
         self
@@ -60,14 +59,12 @@ impl LogStreamOptions {
 
     /// The clock of the service, by which it rejects events: these milliseconds after 1970 when the stream is made, and from then on
     /// by tokio's clock.
-    #[must_use]
     pub fn clock_at(mut self, milliseconds: i64) -> Self {
         self.started_at = Some(milliseconds);
         self
     }
 
     /// For how long the log group keeps its events. Older ones are rejected.
-    #[must_use]
     pub fn retention(mut self, time: Duration) -> Self {
         self.retention = Some(time);
         self
@@ -84,13 +81,7 @@ pub struct LogEvent {
     pub message: String,
 }
 
-impl fmt::Debug for LogEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LogEvent")
-            .field("timestamp", &self.timestamp)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(LogEvent, timestamp);
 
 /// A log stream of the simulator, which keeps its events. Clones are handles to the same log stream.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 use std::sync::Arc;
 
 use crate::console::Console;
-use crate::format::{CsvItems, CsvOptions, JsonItems, Key, Messages, TableFormat, TableItems, Typing, Writes};
+use crate::format::{CsvItems, CsvOptions, Groups, JsonItems, Key, Messages, TableFormat, TableItems, Typing, Writes};
 use crate::keeping::settled_in;
 use crate::source::{Flaw, Format};
 
@@ -17,6 +17,7 @@ pub fn inputs(data: &[u8]) {
     let messages = |is_json| Messages {
         is_json,
         keeps_text: false,
+        groups: Groups::default(),
     };
     match kind % 13 {
         0 => agree(&messages(false), input, *pieces),

@@ -17,7 +17,7 @@
 //! | `format/` | how the bytes of an input become entries, or have a flaw |
 //! | `source/` | how the inputs are found, opened, unpacked and decoded, and in which order they are read, in a thread of its own; the items of a table |
 //! | `output/` | which file, pipe or device the name of an output leads to, and whether it still does at the end |
-//! | `connection/`, `console/`, `stop`, `outcome`, `blocking` | what all of them use: credentials, region, endpoints and lookups, the output, signals, the exit code, and threads |
+//! | `connection/`, `console/`, `stop`, `outcome`, `blocking`, `value_names` | what all of them use: credentials, region, endpoints and lookups, the output, signals, the exit code, threads, and names of values |
 //!
 //! Each imports only what is below it in this table: see `tests/imports.rs`.
 
@@ -41,6 +41,7 @@ mod progress;
 mod sink;
 mod source;
 mod stop;
+mod value_names;
 mod worker;
 
 use std::process::ExitCode;

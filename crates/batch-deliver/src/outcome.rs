@@ -16,6 +16,17 @@ pub(crate) enum CommandOutcome {
     Interrupted,
 }
 
+impl CommandOutcome {
+    /// Of a command that has ended by itself.
+    pub(crate) fn of(is_complete: bool) -> Self {
+        if is_complete {
+            Self::Delivered
+        } else {
+            Self::Undelivered
+        }
+    }
+}
+
 /// Why the program ends without a delivery, and what to do.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -23,6 +23,14 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
+    /// Of a command: its warnings are printed, and signals end it.
+    pub(crate) fn of_command(console: &Console, can_be_renewed: fn() -> bool) -> Self {
+        let stop = Self::default();
+        stop.print_warnings(console.clone(), can_be_renewed);
+        stop.on_interrupt(console.clone());
+        stop
+    }
+
     /// Prints the warnings of the library. When the credentials have expired and cannot be renewed, the delivery ends.
     pub(crate) fn print_warnings(&self, console: Console, can_be_renewed: fn() -> bool) {
         let stop = self.clone();

@@ -9,7 +9,8 @@ use circles::{circle, folders, graph};
 use source::modules;
 
 /// The files and folders of the crate, each of which imports only those before it.
-const FROM_THE_BOTTOM: [&str; 16] = [
+const FROM_THE_BOTTOM: [&str; 17] = [
+    "value_names",
     "blocking",
     "outcome",
     "console",

@@ -62,6 +62,7 @@ use super::{Admission, BackoffStrategy, Outcome, Pace, Retry, Waiter, growth};
 /// assert_eq!(strategy.interval(), Duration::ZERO);
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct Responsive {
     rules: Rules,
     interval: Mutex<Interval>,
@@ -98,7 +99,6 @@ impl Responsive {
     ///
     /// # Panics
     /// When the interval is zero, because no multiplier could lengthen it.
-    #[must_use]
     #[track_caller]
     pub fn initial_interval(mut self, interval: Duration) -> Self {
         assert!(!interval.is_zero(), "the initial interval must be longer than zero");
@@ -107,7 +107,6 @@ impl Responsive {
     }
 
     /// The longest interval; never less than the initial interval. Default 250 ms.
-    #[must_use]
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.rules.max = interval;
         self
@@ -117,7 +116,6 @@ impl Responsive {
     ///
     /// # Panics
     /// When the multiplier is below 1, infinite or not a number.
-    #[must_use]
     #[track_caller]
     pub fn up_multiplier(mut self, multiplier: f64) -> Self {
         growth::assert_at_least_one("up multiplier", multiplier);
@@ -129,7 +127,6 @@ impl Responsive {
     ///
     /// # Panics
     /// When the multiplier is not between 0 and 1, both excluded.
-    #[must_use]
     #[track_caller]
     pub fn down_multiplier(mut self, multiplier: f64) -> Self {
         assert!(
@@ -146,7 +143,6 @@ impl Responsive {
     ///
     /// # Panics
     /// When the threshold is 0.
-    #[must_use]
     #[track_caller]
     pub fn down_threshold(mut self, answers: u32) -> Self {
         assert!(answers > 0, "the down threshold must be at least 1, but is 0");
@@ -160,7 +156,6 @@ impl Responsive {
     ///
     /// # Panics
     /// When the factor is not between 0 and 1.
-    #[must_use]
     #[track_caller]
     pub fn randomization_factor(mut self, factor: f64) -> Self {
         assert!(
@@ -172,14 +167,12 @@ impl Responsive {
     }
 
     /// The absolute maximum of the random part of a new interval. Default 2 min.
-    #[must_use]
     pub fn max_randomization(mut self, most: Duration) -> Self {
         self.rules.max_randomization = most;
         self
     }
 
     /// Makes the random numbers repeatable.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.rules.jitter = Jitter::seeded(seed);
         self

@@ -5,13 +5,13 @@
 mod chunk;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::backoff::Retry;
 use crate::contract::{Fault, Identity, Lane};
+use crate::debug::debug_fields;
 use crate::disposition::Disposition;
 use crate::options::DeliveryOptions;
 use crate::report::Undelivered;
@@ -224,8 +224,4 @@ impl<E> Confirmation<E> {
     }
 }
 
-impl<E> fmt::Debug for Confirmation<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Confirmation").finish_non_exhaustive()
-    }
-}
+debug_fields!(Confirmation<E>);

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::Attributes;
 use crate::contract::{Answer, Identity, Verdict};
+use crate::debug::debug_fields;
 use crate::moment::Moment;
 
 /// How long after an attempt without an answer its token may be used again. DynamoDB recognizes a token for 10 minutes; the
@@ -77,14 +78,8 @@ impl FailedCondition {
     }
 }
 
-/// Without the item, which is content.
-impl std::fmt::Debug for FailedCondition {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FailedCondition")
-            .field("action", &self.action)
-            .finish_non_exhaustive()
-    }
-}
+// Without the item, which is content.
+debug_fields!(FailedCondition, action);
 
 impl Attempts {
     /// Those of an entry that other deliveries may have sent before.

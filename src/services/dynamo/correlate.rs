@@ -116,7 +116,7 @@ fn match_all(
     });
 }
 
-fn unanswered(code: &'static str) -> Verdict {
+pub(super) fn unanswered(code: &'static str) -> Verdict {
     Verdict::Rejected(Rejection::Unanswered, Fault::new(code).ambiguous())
 }
 

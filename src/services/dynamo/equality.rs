@@ -3,29 +3,25 @@
 //! DynamoDB stores numbers by value and sets without an order, and `NULL` has a single value. So a returned write need not
 //! equal the sent one byte by byte.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
+use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
 
+use super::Attributes;
 use super::number::{Number, same_number};
 
 pub(super) fn same_request(one: &WriteRequest, other: &WriteRequest) -> bool {
-    let puts = (one.put_request(), other.put_request());
-    let deletes = (one.delete_request(), other.delete_request());
-    let same_put = match puts {
-        (Some(one), Some(other)) => same_attributes(one.item(), other.item()),
-        (None, None) => true,
-        _ => false,
+    let same = |one: Option<&Attributes>, other: Option<&Attributes>| match (one, other) {
+        (Some(one), Some(other)) => same_attributes(one, other),
+        (one, other) => one.is_none() && other.is_none(),
     };
-    same_put
-        && match deletes {
-            (Some(one), Some(other)) => same_attributes(one.key(), other.key()),
-            (None, None) => true,
-            _ => false,
-        }
+    let (put, other_put) = (one.put_request(), other.put_request());
+    let (delete, other_delete) = (one.delete_request(), other.delete_request());
+    same(put.map(PutRequest::item), other_put.map(PutRequest::item))
+        && same(delete.map(DeleteRequest::key), other_delete.map(DeleteRequest::key))
 }
 
-pub(super) fn same_attributes(one: &HashMap<String, AttributeValue>, other: &HashMap<String, AttributeValue>) -> bool {
+pub(super) fn same_attributes(one: &Attributes, other: &Attributes) -> bool {
     one.len() == other.len()
         && one
             .iter()
@@ -68,6 +64,8 @@ fn same_numbers(one: &[String], other: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use aws_sdk_dynamodb::primitives::Blob;
 
     use super::super::testing::{delete, put, text};

@@ -1,7 +1,6 @@
 //! A put, an update or a deletion of one item, and its condition.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::{
@@ -9,11 +8,12 @@ use aws_sdk_dynamodb::types::{
     Update, WriteRequest,
 };
 
-use super::Attributes;
 use super::assignments::Assignments;
 use super::attempts::Attempts;
 use super::equality::same_attributes;
 use super::expression::placeholders;
+use super::{Attributes, key};
+use crate::debug::debug_fields;
 
 /// A put, an update or a deletion of one item, for [`DynamoWrites`](super::DynamoWrites).
 ///
@@ -37,6 +37,7 @@ use super::expression::placeholders;
 /// delivering the entry or a clone again is a new write; so three clones in one delivery are three writes, one after another. Two
 /// deliveries at the same time must not have clones of one entry.
 #[derive(Clone)]
+#[must_use]
 pub struct ItemWrite {
     /// The put; or the deletion, which is also the key of an update.
     pub(super) request: WriteRequest,
@@ -113,21 +114,18 @@ impl ItemWrite {
 
     /// Writes only if the condition holds, such as `attribute_not_exists(id)`. Otherwise nothing is written, and the outcome is
     /// [`ConditionFailed`](crate::Disposition::ConditionFailed). Default: no condition.
-    #[must_use]
     pub fn condition(mut self, expression: impl Into<String>) -> Self {
         self.condition = Some(expression.into());
         self
     }
 
     /// The name of an attribute for a placeholder, such as `#s` for `status`, in the update and in the condition.
-    #[must_use]
     pub fn name(mut self, placeholder: impl Into<String>, name: impl Into<String>) -> Self {
         self.names.insert(placeholder.into(), name.into());
         self
     }
 
     /// The value for a placeholder, such as `:s`, in the update and in the condition.
-    #[must_use]
     pub fn value(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
         self.values.insert(placeholder.into(), value);
         self
@@ -143,7 +141,6 @@ impl ItemWrite {
     /// # let (key, fields) = (HashMap::new(), HashMap::from([("status".to_owned(), AttributeValue::Bool(true))]));
     /// let update = ItemWrite::update(key, "SET #status = :status").fields(&fields);
     /// ```
-    #[must_use]
     pub fn fields(mut self, fields: &Attributes) -> Self {
         for expression in [&self.update, &self.condition].into_iter().flatten() {
             for placeholder in placeholders(expression) {
@@ -161,14 +158,12 @@ impl ItemWrite {
     }
 
     /// Asks for the existing item when the condition does not hold: [`take_old_item`](Self::take_old_item).
-    #[must_use]
     pub fn return_old_item(mut self) -> Self {
         self.returns_old_item = true;
         self
     }
 
     /// The write may be applied twice: the caller vouches for it. It is sent without a token, for the usual write units.
-    #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.repetition = Repetition::Idempotent;
         self
@@ -176,7 +171,6 @@ impl ItemWrite {
 
     /// Sends the write by `TransactWriteItems` with a token, so that even after a lost answer it is known whether its
     /// condition failed. It consumes twice the write units. A global table with multi-Region strong consistency takes no transactions.
-    #[must_use]
     pub fn with_token(mut self) -> Self {
         self.repetition = Repetition::Token;
         self
@@ -184,8 +178,7 @@ impl ItemWrite {
 
     /// The item of a put, or the key of an update or a deletion.
     pub fn attributes(&self) -> Option<&Attributes> {
-        let item = self.request.put_request().map(PutRequest::item);
-        item.or_else(|| self.request.delete_request().map(DeleteRequest::key))
+        key::attributes(&self.request)
     }
 
     /// Takes the existing item, if the condition did not hold in the last attempt and the entry
@@ -291,15 +284,8 @@ from_sdk! {
     Delete, |delete| Self::delete(std::mem::take(&mut delete.key));
 }
 
-/// Without the item, the key and the values, which are content.
-impl fmt::Debug for ItemWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ItemWrite")
-            .field("operation", &self.operation())
-            .field("is_conditional", &self.condition.is_some())
-            .finish_non_exhaustive()
-    }
-}
+// Without the item, the key and the values, which are content.
+debug_fields!(write: ItemWrite, operation = write.operation(), is_conditional = write.condition.is_some());
 
 #[cfg(test)]
 mod tests {

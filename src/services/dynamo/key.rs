@@ -177,8 +177,8 @@ impl<'a> KeyValue<'a> {
     }
 }
 
-/// The attributes in which the key is.
-fn attributes(request: &WriteRequest) -> Option<&Attributes> {
+/// The item of a put, or the key of a deletion.
+pub(super) fn attributes(request: &WriteRequest) -> Option<&Attributes> {
     let put = request.put_request().map(PutRequest::item);
     put.or_else(|| request.delete_request().map(DeleteRequest::key))
 }

@@ -39,13 +39,14 @@ mod vectors;
 mod writes;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
 #[cfg(not(feature = "vector-indexes"))]
 use no_vectors as vectors;
+
+use crate::debug::debug_fields;
 
 pub use attempts::FailedCondition;
 pub use item_write::ItemWrite;
@@ -113,9 +114,5 @@ impl KeyRead {
     }
 }
 
-/// Without the key, which is content of the entry.
-impl fmt::Debug for KeyRead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRead").finish_non_exhaustive()
-    }
-}
+// Without the key, which is content of the entry.
+debug_fields!(KeyRead);

@@ -43,6 +43,7 @@ type Attributes = HashMap<String, AttributeValue>;
 /// Retries, credentials and timeouts are as with [`DynamoTable`](super::DynamoTable). A key that is read again consumes its
 /// read units again.
 #[derive(Clone)]
+#[must_use]
 pub struct DynamoReads {
     calls: DynamoCalls,
     table: String,
@@ -70,21 +71,18 @@ impl DynamoReads {
     }
 
     /// Reads see every write that was accepted before them, at twice the read units.
-    #[must_use]
     pub fn consistent(mut self) -> Self {
         self.consistent = true;
         self
     }
 
     /// Returns only these attributes and those of the key. The consumed read units are still those of the whole items.
-    #[must_use]
     pub fn attributes<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.attributes = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
     /// Other limits, for endpoints with lower or higher ones.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self

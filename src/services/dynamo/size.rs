@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, PutRequest, WriteRequest};
+use aws_sdk_dynamodb::types::{AttributeValue, WriteRequest};
 
+use super::key::attributes;
 use super::number::{self, Number};
 
 /// Bytes that a list or a map takes for itself.
@@ -53,9 +54,7 @@ const STEP: usize = 2 * size_of::<usize>();
 
 /// An estimate of the bytes on the heap.
 pub(super) fn request_memory(request: &WriteRequest) -> usize {
-    let item = request.put_request().map(PutRequest::item);
-    let key = request.delete_request().map(DeleteRequest::key);
-    item.or(key).map_or(0, attributes_memory)
+    attributes(request).map_or(0, attributes_memory)
 }
 
 pub(super) fn attributes_memory(attributes: &HashMap<String, AttributeValue>) -> usize {

@@ -55,6 +55,7 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// map: without it the writes count as unanswered and are sent again. With a given key, the mock needs no `DescribeTable`;
 /// the [guide](crate::guide#testing) has an example.
 #[derive(Clone)]
+#[must_use]
 pub struct DynamoTable {
     pub(super) calls: DynamoCalls,
     pub(super) table: String,
@@ -87,14 +88,12 @@ impl DynamoTable {
     }
 
     /// The table's key is this attribute; the table is not asked for it.
-    #[must_use]
     pub fn key(mut self, partition: impl Into<String>) -> Self {
         self.description = Description::given(KeySchema::named(partition.into(), None));
         self
     }
 
     /// The table's key are these two attributes; the table is not asked for them.
-    #[must_use]
     pub fn key_with_sort(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.description = Description::given(KeySchema::named(partition.into(), Some(sort.into())));
         self
@@ -104,7 +103,6 @@ impl DynamoTable {
     ///
     /// For a table with local secondary indexes, where the limit applies to an item together with its index entries, and
     /// for endpoints with other limits.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self

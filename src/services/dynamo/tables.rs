@@ -8,13 +8,12 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use futures::future::join_all;
 
 use super::TableWrite;
-use super::calls::short_name;
-use super::calls::{DynamoCalls, consumed};
+use super::calls::{DynamoCalls, consumed, short_name};
 use super::size::request_memory;
 use super::table::{DynamoTable, MAX_BODY_BYTES, MAX_ITEM_BYTES, MAX_REQUESTS};
 use super::{body, correlate};
 use crate::aws::of_named_resources;
-use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Rejection, Verdict};
+use crate::contract::{Answer, BatchTarget, Fault, Lane, Limits, Verdict};
 use crate::invalid::InvalidEntry;
 use crate::services::debug::debug_by_name;
 
@@ -26,6 +25,7 @@ use crate::services::debug::debug_by_name;
 /// tables exists, the delivery stops. All of them have one pace: while one is throttled, writes to the others wait, too. Use a
 /// delivery for each table where they must not.
 #[derive(Clone)]
+#[must_use]
 pub struct DynamoTables {
     calls: DynamoCalls,
     pub(super) tables: Vec<DynamoTable>,
@@ -55,13 +55,11 @@ impl DynamoTables {
     }
 
     /// The key of this table is this attribute; the table is not asked for it.
-    #[must_use]
     pub fn key(self, table: &str, partition: impl Into<String>) -> Self {
         self.with_table(table, |table| table.key(partition))
     }
 
     /// The key of this table are these two attributes; the table is not asked for them.
-    #[must_use]
     pub fn key_with_sort(self, table: &str, partition: impl Into<String>, sort: impl Into<String>) -> Self {
         self.with_table(table, |table| table.key_with_sort(partition, sort))
     }
@@ -79,7 +77,6 @@ impl DynamoTables {
     }
 
     /// Other limits: `bytes` are those of a call's whole body, `entry_bytes` those of an item.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.tables.iter_mut().for_each(|table| table.limits = limits);
@@ -221,13 +218,8 @@ fn beside_unsent(answer: Answer, unsent: Vec<Option<Fault>>) -> Answer {
     };
     let mut of_each = of_each.into_iter();
     let mut of_sent = || {
-        let unanswered = || {
-            Verdict::Rejected(
-                Rejection::Unanswered,
-                Fault::new("no answer for this entry").ambiguous(),
-            )
-        };
-        of_each.next().or_else(|| of_all.clone()).unwrap_or_else(unanswered)
+        let verdict = of_each.next().or_else(|| of_all.clone());
+        verdict.unwrap_or_else(|| correlate::unanswered("no answer for this entry"))
     };
     let verdicts = unsent.into_iter().map(|fault| match fault {
         Some(fault) => Verdict::Refused(fault),

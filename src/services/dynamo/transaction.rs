@@ -1,7 +1,6 @@
 //! Several writes that are applied together or not at all.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
@@ -11,6 +10,7 @@ use super::attempts::{Attempts, FailedCondition};
 use super::check::{self, expressions};
 use super::size::{item_size, write_units};
 use super::table::MAX_ITEM_BYTES;
+use crate::debug::debug_fields;
 use crate::invalid::InvalidEntry;
 use crate::services::checks::{check_count, check_size};
 
@@ -146,14 +146,8 @@ fn not_empty(names: Option<&HashMap<String, String>>, values: Option<&Attributes
     }
 }
 
-/// Without the items and keys, which are content.
-impl fmt::Debug for Transaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transaction")
-            .field("actions", &self.actions.len())
-            .finish_non_exhaustive()
-    }
-}
+// Without the items and keys, which are content.
+debug_fields!(transaction: Transaction, actions = transaction.actions.len());
 
 #[cfg(test)]
 mod tests {

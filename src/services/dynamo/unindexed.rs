@@ -12,7 +12,6 @@ impl DynamoTable {
     /// A table that is not asked for its indexes refuses none: one whose [key](Self::key) is given, or that may not be described.
     ///
     /// With the feature `vector-indexes`.
-    #[must_use]
     pub fn refuse_unindexed(mut self) -> Self {
         self.vectors.set_refuses(true);
         self
@@ -31,7 +30,6 @@ impl DynamoTables {
     /// Items that a vector index would leave out are handed back: [`DynamoTable::refuse_unindexed`] for each table.
     ///
     /// With the feature `vector-indexes`.
-    #[must_use]
     pub fn refuse_unindexed(mut self) -> Self {
         self.refuses_unindexed = true;
         let tables = self.tables.iter_mut();

@@ -83,6 +83,7 @@ struct Summary {
 ///
 /// The SDK's retries are off for these calls, because the delivery retries; the rest of the client's configuration applies.
 #[derive(Clone)]
+#[must_use]
 pub struct KinesisStream {
     client: Client,
     changes: Changes<Builder>,
@@ -126,7 +127,6 @@ impl KinesisStream {
     ///
     /// A stream that distributes the records itself keeps no order of keys. A delivery to it stops before its first call, and
     /// hands all records back.
-    #[must_use]
     pub fn ordered(mut self) -> Self {
         self.is_ordered = true;
         self
@@ -156,7 +156,6 @@ impl KinesisStream {
     ///   stream is then paced as a whole.
     ///
     /// A stream that distributes the records itself puts them into any shard. A delivery to it stops before its first call.
-    #[must_use]
     pub fn aggregated(mut self) -> Self {
         self.is_aggregated = true;
         self
@@ -164,7 +163,6 @@ impl KinesisStream {
 
     /// Other limits, for a stream with a lower maximum record size and for endpoints with other ones. They are those of Kinesis
     /// records, even if these are [aggregated](Self::aggregated).
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self

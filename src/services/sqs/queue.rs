@@ -48,6 +48,7 @@ pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 ///
 /// A call sends copies of its messages, because a message that fails is sent again.
 #[derive(Clone)]
+#[must_use]
 pub struct SqsQueue {
     queue: PlainQueue,
     strict_order: bool,
@@ -82,7 +83,6 @@ impl SqsQueue {
     /// counts against [`give_up_after`](crate::DeliveryOptions::give_up_after). If the call is not permitted, messages are sent
     /// as they are: a queue that requires ids then refuses every call with a message that has none, and the delivery stops
     /// when the first 1,000 messages were all refused.
-    #[must_use]
     pub fn content_based_deduplication(mut self, by_content: bool) -> Self {
         self.queue.described.set_by_content(by_content);
         self
@@ -93,7 +93,6 @@ impl SqsQueue {
     ///
     /// Calls are smaller if there are fewer groups than a call has room for; a single group sends one message for each round
     /// trip.
-    #[must_use]
     pub fn strict_order(mut self) -> Self {
         self.strict_order = true;
         self
@@ -105,7 +104,6 @@ impl SqsQueue {
     /// An encoded message has the attribute [`ENCODING_ATTRIBUTE`](crate::targets::sqs::ENCODING_ATTRIBUTE) with the value
     /// [`ENCODING`](crate::targets::sqs::ENCODING), by which its reader recognizes it. All other messages are sent as they
     /// are. Attributes are not encoded.
-    #[must_use]
     pub fn encode_invalid_characters(mut self) -> Self {
         self.queue.encodes = true;
         self
@@ -114,14 +112,12 @@ impl SqsQueue {
     /// Offloads the bodies of messages that are too large to S3. Default: such messages are handed back as
     /// [invalid](crate::Cause::Invalid).
     #[cfg(feature = "s3-offload")]
-    #[must_use]
     pub fn oversize(mut self, offload: Offload) -> Self {
         self.offload = Some(offload);
         self
     }
 
     /// Other limits, for endpoints with lower or higher ones. The queue is not asked for its `MaximumMessageSize` then.
-    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.queue.limits = limits;
         self.queue.described.set_limits();

@@ -1,7 +1,6 @@
 //! Receives from a queue, each of which is an entry: a call receives up to ten messages.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use aws_sdk_sqs::Client;
@@ -10,6 +9,7 @@ use super::calls::SqsCalls;
 use super::receive::{ReceiveRequest, Receiver};
 use super::short_name;
 use crate::contract::{Answer, BatchTarget, Fault, Limits, Verdict};
+use crate::debug::debug_fields;
 use crate::invalid::InvalidEntry;
 
 /// A queue that is received from.
@@ -113,10 +113,4 @@ impl<R: Receiver> Drop for DoubtGuard<'_, R> {
     }
 }
 
-impl<R> fmt::Debug for Receives<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receives")
-            .field("queue", &short_name(&self.request.queue_url))
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(receives: Receives<R>, queue = short_name(&receives.request.queue_url));

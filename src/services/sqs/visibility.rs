@@ -1,7 +1,6 @@
 //! Changes of the visibility timeout of received messages.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
@@ -12,6 +11,7 @@ use super::handles::{HandleQueue, answer, without_handle};
 use super::queue::{MAX_BATCH_BYTES, MAX_MESSAGES};
 use crate::aws::correlate::wire_id;
 use crate::contract::{Answer, BatchTarget, Lane, Limits};
+use crate::debug::debug_fields;
 use crate::invalid::InvalidEntry;
 use crate::services::debug::debug_by_name;
 
@@ -44,14 +44,8 @@ impl VisibilityChange {
     }
 }
 
-/// Without the receipt handle, which gives the right to delete the message.
-impl fmt::Debug for VisibilityChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VisibilityChange")
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
-}
+// Without the receipt handle, which gives the right to delete the message.
+debug_fields!(VisibilityChange, timeout);
 
 /// An SQS queue to change the visibility timeouts of received messages in.
 ///

@@ -1,6 +1,5 @@
 //! The stream of the received messages.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,6 +20,7 @@ use super::settling::settle;
 use super::ticket::ReceiveProgress;
 use super::ticket::{Received, Ticket};
 use crate::contract::{BatchTarget, Fault};
+use crate::debug::debug_fields;
 use crate::delivery::Delivery;
 use crate::events::UNSETTLED;
 use crate::options::DeliveryOptions;
@@ -330,14 +330,7 @@ impl Drop for ReceivedMessages {
     }
 }
 
-impl fmt::Debug for ReceivedMessages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReceivedMessages")
-            .field("bounds", &self.bounds)
-            .field("received", &self.received)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ReceivedMessages, bounds, received);
 
 #[cfg(test)]
 mod tests {

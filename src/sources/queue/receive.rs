@@ -1,12 +1,12 @@
 //! What is received, and how.
 
-use std::fmt;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::MessageSystemAttributeName;
 
 use super::messages::{ReceiveBounds, ReceivedMessages};
+use crate::debug::debug_fields;
 use crate::options::DeliveryOptions;
 use crate::services::sqs::{MAX_VISIBILITY_TIMEOUT, ReceiveRequest};
 
@@ -78,6 +78,7 @@ const WINDOW: usize = 1_000;
 ///   `ApproximateReceiveCount` and `AWSTraceHeader`
 /// - it never ends
 #[derive(Clone)]
+#[must_use]
 pub struct Receive {
     client: Client,
     request: ReceiveRequest,
@@ -113,7 +114,6 @@ impl Receive {
     }
 
     /// The message attributes to receive, by name or prefix such as `order.*`. Default: all.
-    #[must_use]
     pub fn message_attributes(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.request.attributes = names.into_iter().map(Into::into).collect();
         self
@@ -121,7 +121,6 @@ impl Receive {
 
     /// The system attributes to receive. Always among them are `MessageGroupId`, on which the order of a FIFO queue depends, and
     /// `ApproximateReceiveCount`, which includes the last receive.
-    #[must_use]
     pub fn system_attributes(mut self, names: impl IntoIterator<Item = MessageSystemAttributeName>) -> Self {
         let needed = [
             MessageSystemAttributeName::MessageGroupId,
@@ -137,7 +136,6 @@ impl Receive {
     ///
     /// # Panics
     /// When it is above 20 s or below 1 s: without a wait, SQS asks only some of its servers, and an empty answer says little.
-    #[must_use]
     #[track_caller]
     pub fn wait(mut self, wait: Duration) -> Self {
         let seconds = Duration::from_secs(wait.as_secs());
@@ -154,7 +152,6 @@ impl Receive {
     ///
     /// # Panics
     /// When it is below 10 s, which leaves no time for a renewal that is throttled, or above 12 hours, the limit of the service.
-    #[must_use]
     #[track_caller]
     pub fn visibility_timeout(mut self, timeout: Duration) -> Self {
         assert!(
@@ -170,7 +167,6 @@ impl Receive {
     ///
     /// # Panics
     /// When it is 0.
-    #[must_use]
     #[track_caller]
     pub fn window(mut self, messages: usize) -> Self {
         assert!(messages > 0, "the window must be at least 1 message");
@@ -182,7 +178,6 @@ impl Receive {
     ///
     /// The last messages of a FIFO queue may wait for others of their groups: when one of those is released, or is handed out and kept
     /// for [`give_up_after`](DeliveryOptions::give_up_after) while nothing else changes, 15 minutes, they are released, and it ends.
-    #[must_use]
     pub fn max(mut self, messages: u64) -> Self {
         self.bounds.most = messages;
         self
@@ -197,7 +192,6 @@ impl Receive {
     /// It waits for a message that is handed out as long as anything changes, and for
     /// [`give_up_after`](DeliveryOptions::give_up_after) of the [options](Self::options), 15 minutes, after that; the ticket stays valid. So a
     /// delivery that keeps what it has not delivered comes to an end. After 5 minutes there is a [warning](crate::events::UNSETTLED).
-    #[must_use]
     pub fn until_empty_for(mut self, time: Duration) -> Self {
         self.bounds.idle = Some(time);
         let seconds = Duration::from_secs(time.as_secs().max(1));
@@ -208,7 +202,6 @@ impl Receive {
     /// How to receive: the pace in calls, concurrency, time limits. A [cancellation](DeliveryOptions::cancellation) ends the stream
     /// without an error; calls in flight are not cut off, because their messages would stay hidden: they are
     /// [released](super::ReceiveProgress::finished).
-    #[must_use]
     pub fn options(mut self, options: DeliveryOptions) -> Self {
         self.options = options;
         self
@@ -224,13 +217,10 @@ impl Receive {
     }
 }
 
-impl fmt::Debug for Receive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receive")
-            .field("bounds", &self.bounds)
-            .field("visibility_timeout", &self.request.visibility)
-            .field("wait", &self.request.wait)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    receive: Receive,
+    bounds = receive.bounds,
+    visibility_timeout = receive.request.visibility,
+    wait = receive.request.wait,
+    options = receive.options,
+);

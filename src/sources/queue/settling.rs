@@ -10,7 +10,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use tokio::time::{sleep, sleep_until};
 
-use super::held::HeldMessages;
+use super::held::{HeldMessages, HeldState};
 use crate::delivery::Delivery;
 use crate::moment::Moment;
 use crate::options::DeliveryOptions;
@@ -31,12 +31,8 @@ const LOOKS_AGAIN: Duration = Duration::from_secs(60 * 60);
 /// The same after a call that failed.
 const LOOKS_AGAIN_AFTER_FAILURE: Duration = Duration::from_secs(5 * 60);
 
-/// A call that was answered.
-enum AnsweredChange {
-    Deleted(u64, Result<(), Cause>),
-    Released(u64, Result<(), Cause>),
-    Renewed(u64, Moment, Duration, Result<(), Cause>),
-}
+/// Notes the answer to a call.
+type AnsweredChange = Box<dyn FnOnce(&mut HeldState) + Send>;
 
 /// Settles what is held until everything is settled.
 pub(super) async fn settle(
@@ -64,20 +60,28 @@ pub(super) async fn settle(
     loop {
         let work = held.take_work();
         for (number, handle) in work.deletions {
-            underway.push(delete(&deletions, number, handle));
+            underway.push(send(&deletions, handle, move |state, outcome| {
+                state.deleted(number, outcome);
+            }));
         }
         for (number, handle, delay) in work.releases {
-            underway.push(release(&changes, number, handle, delay));
+            let change = VisibilityChange::new(handle, delay);
+            underway.push(send(&changes, change, move |state, outcome| {
+                state.released(number, outcome);
+            }));
         }
         for (number, handle, timeout) in work.renewals {
-            underway.push(renew(&changes, number, handle, timeout));
+            let (change, at) = (VisibilityChange::new(handle, timeout), Moment::now());
+            underway.push(send(&changes, change, move |state, outcome| {
+                state.renewed(number, at, timeout, outcome);
+            }));
         }
         if work.is_over {
             break;
         }
         let next = OptionFuture::from(work.next.map(sleep_until));
         tokio::select! {
-            Some(done) = underway.next() => has_done(&held, done),
+            Some(answered) = underway.next() => held.change(answered),
             () = held.work.notified() => {}
             () = &mut looking => {}
             Some(()) = pin!(next) => {}
@@ -103,52 +107,18 @@ async fn look_for_policy(held: &HeldMessages, client: Client, queue_url: &str) {
     }
 }
 
-fn has_done(held: &HeldMessages, done: AnsweredChange) {
-    held.change(|state| match done {
-        AnsweredChange::Deleted(number, outcome) => state.deleted(number, outcome),
-        AnsweredChange::Released(number, outcome) => state.released(number, outcome),
-        AnsweredChange::Renewed(number, at, timeout, outcome) => state.renewed(number, at, timeout, outcome),
-    });
-}
-
-fn delete(deletions: &Producer<String>, number: u64, handle: String) -> BoxFuture<'static, AnsweredChange> {
-    let deletions = deletions.clone();
+/// Sends an entry, and then notes what has become of it.
+fn send<E: Send + Sync + 'static>(
+    producer: &Producer<E>,
+    entry: E,
+    note: impl FnOnce(&mut HeldState, Result<(), Cause>) + Send + 'static,
+) -> BoxFuture<'static, AnsweredChange> {
+    let producer = producer.clone();
     async move {
-        let outcome = deletions.send(handle).await;
-        AnsweredChange::Deleted(number, outcome.map(drop).map_err(|undelivered| undelivered.cause))
+        let outcome = producer.send(entry).await;
+        let outcome = outcome.map(drop).map_err(|undelivered| undelivered.cause);
+        let answered: AnsweredChange = Box::new(move |state| note(state, outcome));
+        answered
     }
     .boxed()
-}
-
-fn release(
-    changes: &Producer<VisibilityChange>,
-    number: u64,
-    handle: String,
-    delay: Duration,
-) -> BoxFuture<'static, AnsweredChange> {
-    let outcome = change(changes, handle, delay);
-    async move { AnsweredChange::Released(number, outcome.await) }.boxed()
-}
-
-fn renew(
-    changes: &Producer<VisibilityChange>,
-    number: u64,
-    handle: String,
-    timeout: Duration,
-) -> BoxFuture<'static, AnsweredChange> {
-    let at = Moment::now();
-    let outcome = change(changes, handle, timeout);
-    async move { AnsweredChange::Renewed(number, at, timeout, outcome.await) }.boxed()
-}
-
-fn change(
-    changes: &Producer<VisibilityChange>,
-    handle: String,
-    timeout: Duration,
-) -> impl Future<Output = Result<(), Cause>> + use<> {
-    let changes = changes.clone();
-    async move {
-        let outcome = changes.send(VisibilityChange::new(handle, timeout)).await;
-        outcome.map(drop).map_err(|undelivered| undelivered.cause)
-    }
 }

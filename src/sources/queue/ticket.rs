@@ -1,6 +1,5 @@
 //! A received message, what settles it, and the wait for the last settlement.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use super::held::HeldMessages;
 use super::held_message::receive_count;
 use super::progress::ReceiveFigures;
+use crate::debug::debug_fields;
 use crate::sources::error::SourceError;
 
 /// A received message and its ticket. Dropping it releases the message.
@@ -102,11 +102,7 @@ impl Drop for Ticket {
     }
 }
 
-impl fmt::Debug for Ticket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ticket").finish_non_exhaustive()
-    }
-}
+debug_fields!(Ticket);
 
 /// Follows the settlements of a [`ReceivedMessages`](super::ReceivedMessages), even when the stream was given away or dropped.
 #[derive(Clone)]
@@ -140,10 +136,4 @@ impl ReceiveProgress {
     }
 }
 
-impl fmt::Debug for ReceiveProgress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReceiveProgress")
-            .field("figures", &self.figures())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(progress: ReceiveProgress, figures = progress.figures());

@@ -77,10 +77,8 @@ impl Totals {
 
     /// Writes them to the file.
     pub(super) fn written(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        transaction
-            .prepare("UPDATE totals SET first = ?1, next = ?2, entries = ?3, refused = ?4, bytes = ?5, sum = ?6")?
-            .execute(self.row())?;
-        Ok(())
+        let update = "UPDATE totals SET first = ?1, next = ?2, entries = ?3, refused = ?4, bytes = ?5, sum = ?6";
+        transaction.execute(update, self.row()).map(drop)
     }
 }
 

@@ -16,20 +16,15 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<(u64, i64)>> 
 /// Since when this entry is in doubt, if it is.
 pub(super) fn set(transaction: &Transaction<'_>, number: u64, since: Option<i64>) -> rusqlite::Result<()> {
     match since {
-        Some(since) => transaction
-            .prepare("INSERT OR REPLACE INTO doubts VALUES (?1, ?2)")?
-            .execute([signed(number), since])?,
-        None => transaction
-            .prepare("DELETE FROM doubts WHERE number = ?1")?
-            .execute([signed(number)])?,
+        Some(since) => transaction.execute("INSERT OR REPLACE INTO doubts VALUES (?1, ?2)", [signed(number), since])?,
+        None => transaction.execute("DELETE FROM doubts WHERE number = ?1", [signed(number)])?,
     };
     Ok(())
 }
 
 /// These entries are gone.
 pub(super) fn remove(transaction: &Transaction<'_>, numbers: Range<u64>) -> rusqlite::Result<()> {
-    transaction
-        .prepare("DELETE FROM doubts WHERE number >= ?1 AND number < ?2")?
-        .execute([signed(numbers.start), signed(numbers.end)])?;
+    let numbers = [signed(numbers.start), signed(numbers.end)];
+    transaction.execute("DELETE FROM doubts WHERE number >= ?1 AND number < ?2", numbers)?;
     Ok(())
 }

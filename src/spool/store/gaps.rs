@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Transaction};
 
 use super::rows::{signed, unsigned};
 
@@ -31,30 +31,23 @@ pub(super) fn add(transaction: &Transaction<'_>, numbers: &Range<u64>) -> rusqli
     if around.first().is_some_and(|gap| gap == numbers) {
         return Ok(());
     }
-    let [start, end] = [signed(numbers.start), signed(numbers.end)];
-    let cut = [
+    let changes = [
         "UPDATE gaps SET end = ?1 WHERE start < ?1 AND end > ?1 AND end <= ?2",
         "DELETE FROM gaps WHERE start >= ?1 AND end <= ?2",
         "UPDATE gaps SET start = ?2 WHERE start >= ?1 AND start < ?2",
+        "INSERT INTO gaps VALUES (?1, ?2)",
     ];
-    for change in cut {
-        transaction.prepare(change)?.execute([start, end])?;
+    for change in changes {
+        transaction.execute(change, [signed(numbers.start), signed(numbers.end)])?;
     }
-    transaction
-        .prepare("INSERT INTO gaps VALUES (?1, ?2)")?
-        .execute(params![start, end])?;
     Ok(())
 }
 
 /// No entry before this number is left, so nothing needs to be known of its gaps.
 pub(super) fn remove_until(transaction: &Transaction<'_>, number: u64) -> rusqlite::Result<()> {
     let number = [signed(number)];
-    transaction
-        .prepare("DELETE FROM gaps WHERE end <= ?1")?
-        .execute(number)?;
-    transaction
-        .prepare("UPDATE gaps SET start = ?1 WHERE start < ?1")?
-        .execute(number)?;
+    transaction.execute("DELETE FROM gaps WHERE end <= ?1", number)?;
+    transaction.execute("UPDATE gaps SET start = ?1 WHERE start < ?1", number)?;
     Ok(())
 }
 

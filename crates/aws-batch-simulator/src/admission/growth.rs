@@ -25,6 +25,7 @@ const WINDOWS: u32 = 30;
 /// - a peak counts after 30 minutes
 /// - no maximum
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub struct OnDemand {
     warm: f64,
     spacing: Duration,
@@ -33,21 +34,18 @@ pub struct OnDemand {
 
 impl OnDemand {
     /// Units per second that are accepted from the start, which AWS calls warm throughput. Default: 4,000.
-    #[must_use]
     pub fn warm(mut self, units: f64) -> Self {
         self.warm = units.max(0.0);
         self
     }
 
     /// After how long a peak counts as the previous one. Default: 30 minutes.
-    #[must_use]
     pub fn grows_after(mut self, spacing: Duration) -> Self {
         self.spacing = spacing;
         self
     }
 
     /// The maximum that is set for the table, in units per second. Default: none.
-    #[must_use]
     pub fn at_most(mut self, units: f64) -> Self {
         self.most = Some(units.max(0.0));
         self

@@ -31,6 +31,7 @@ const DELAY: Duration = Duration::from_secs(60);
 /// - period: 1 minute; up after 2 of them, down after 15
 /// - delay: 1 minute
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct AutoScaling {
     bounds: RangeInclusive<f64>,
     target: f64,
@@ -50,21 +51,18 @@ impl AutoScaling {
     }
 
     /// The share of the capacity that should be used, above 0 and at most 1. Default: 0.7.
-    #[must_use]
     pub fn target(mut self, share: f64) -> Self {
         self.target = share.clamp(0.01, 1.0);
         self
     }
 
     /// How long one period is. Default: 1 minute.
-    #[must_use]
     pub fn period(mut self, period: Duration) -> Self {
         self.period = period;
         self
     }
 
     /// How long it takes from the decision until the capacity has changed. Default: 1 minute.
-    #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self

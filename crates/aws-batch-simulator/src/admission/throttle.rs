@@ -23,7 +23,7 @@ pub(crate) enum ThroughputLimit {
 }
 
 impl Throttle {
-    pub(super) fn of_table(limit: ThroughputLimit) -> Self {
+    pub(crate) fn of_table(limit: ThroughputLimit) -> Self {
         Self { index: None, limit }
     }
 

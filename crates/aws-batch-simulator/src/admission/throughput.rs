@@ -21,6 +21,7 @@ const ON_DEMAND_BURST: Duration = Duration::from_secs(1);
 /// - partitions: none, so no key range has a limit of its own; an on-demand table has as many as it needs, at first 4
 /// - no splits, no auto scaling, no other tenants
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Throughput {
     pub(super) capacity: Capacity,
     pub(super) partitions: Option<usize>,
@@ -54,21 +55,18 @@ impl Throughput {
 
     /// The number of partitions (at least 1) that share the capacity. Each accepts at most 1,000 units per second, even if the
     /// table has more left, and can use the unused capacity of the last second.
-    #[must_use]
     pub fn partitions(mut self, count: usize) -> Self {
         self.partitions = Some(count.max(1));
         self
     }
 
     /// How much unused capacity can be used later as a burst, as a time at full capacity. At least 25 units. Default: 300 s.
-    #[must_use]
     pub fn burst(mut self, time: Duration) -> Self {
         self.capacity = self.capacity.burst_of(time);
         self
     }
 
     /// The burst is full at the start, as if the table had been idle. Default: it is empty.
-    #[must_use]
     pub fn starts_full(mut self) -> Self {
         self.capacity = self.capacity.starts_full();
         self
@@ -76,21 +74,18 @@ impl Throughput {
 
     /// A partition of which more than its limit was requested for this long splits at the median of the requested places, unless
     /// they are a single item. AWS splits partitions within minutes; the time is not published. Default: no splits.
-    #[must_use]
     pub fn splits_after(mut self, time: Duration) -> Self {
         self.splits_after = Some(time);
         self
     }
 
     /// The provisioned capacity follows consumption. Default: it does not.
-    #[must_use]
     pub fn auto_scaling(mut self, scaling: AutoScaling) -> Self {
         self.auto_scaling = Some(scaling);
         self
     }
 
     /// Adds another client that uses some of the capacity. May be called several times.
-    #[must_use]
     pub fn tenant(mut self, tenant: Tenant) -> Self {
         self.tenants.push(tenant);
         self

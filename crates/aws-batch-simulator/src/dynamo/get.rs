@@ -150,8 +150,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &AnswerReceipt) -
 
 /// The answer when no item of a call was read.
 pub(super) fn exceeded(table: &Table) -> Refusal {
-    let limit = ThroughputLimit::Provisioned;
-    throttled_read(table, Throttle { index: None, limit })
+    throttled_read(table, Throttle::of_table(ThroughputLimit::Provisioned))
 }
 
 fn size(item: &Value) -> usize {

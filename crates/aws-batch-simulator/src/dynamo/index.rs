@@ -15,6 +15,7 @@ use crate::wire::Refusal;
 /// # Default
 /// No sort key, unlimited capacity.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct IndexOptions {
     pub(super) schema: Schema,
     pub(super) throughput: Throughput,
@@ -30,14 +31,12 @@ impl IndexOptions {
     }
 
     /// Adds this sort key.
-    #[must_use]
     pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.schema.sort = Some((name.into(), kind));
         self
     }
 
     /// How much the index accepts. A plain number is a provisioned capacity without partitions.
-    #[must_use]
     pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
         self.throughput = throughput.into();
         self

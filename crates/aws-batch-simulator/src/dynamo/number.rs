@@ -43,29 +43,30 @@ impl Number {
         let (negative, mantissa, exponent) = parts(text).ok_or_else(|| not_numeric(text))?;
         let exponent: i64 = exponent.parse().map_err(|_| not_numeric(text))?;
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all = [whole, fraction].concat();
-        let significant = all.trim_start_matches('0');
-        if significant.is_empty() {
-            // Zero is checked as if its last digit were a 1.
-            let last = exponent.saturating_sub(length(fraction));
-            check_magnitude(last)?;
-            return Ok(Self {
-                negative: false,
-                digits: String::new(),
-                exponent: 0,
-            });
-        }
-        let skipped = length(&all) - length(significant);
-        let number = Self {
-            negative,
-            digits: significant.trim_end_matches('0').to_owned(),
-            exponent: exponent.saturating_add(length(whole) - skipped - 1),
-        };
+        let last = exponent.saturating_sub(length(fraction));
+        let number = Self::of(negative, &[whole, fraction].concat(), last);
         if number.digits.len() > MOST_DIGITS {
             return Err("Attempting to store more than 38 significant digits in a Number".into());
         }
-        check_magnitude(number.exponent)?;
+        // Zero is checked as if its last digit were a 1.
+        check_magnitude(if number.digits.is_empty() {
+            last
+        } else {
+            number.exponent
+        })?;
         Ok(number)
+    }
+
+    /// The number of these digits, of which the last one stands for this power of ten.
+    fn of(negative: bool, digits: &str, last: i64) -> Self {
+        let significant = digits.trim_start_matches('0');
+        let is_zero = significant.is_empty();
+        let first = last.saturating_add(length(significant) - 1);
+        Self {
+            negative: negative && !is_zero,
+            digits: significant.trim_end_matches('0').to_owned(),
+            exponent: if is_zero { 0 } else { first },
+        }
     }
 
     /// The same text for the same value.
@@ -106,59 +107,27 @@ impl Number {
     /// The sum of two numbers. The service reports that one with too many digits is too large.
     pub(super) fn plus(&self, other: &Self) -> Result<Self, String> {
         if self.digits.is_empty() || other.digits.is_empty() {
-            return Ok(if self.digits.is_empty() {
-                other.clone()
-            } else {
-                self.clone()
-            });
+            return Ok(if self.digits.is_empty() { other } else { self }.clone());
         }
         let last = |number: &Self| number.exponent - length(&number.digits) + 1;
-        let (lowest, highest) = (last(self).min(last(other)), self.exponent.max(other.exponent));
-        // From the lowest digit to the highest one, and one more.
-        let width = usize::try_from(highest - lowest + 2).unwrap_or_default();
-        let mut sum = vec![0_i8; width];
-        for number in [self, other] {
-            let first = usize::try_from(number.exponent - lowest).unwrap_or_default();
-            for (place, digit) in number.digits.bytes().enumerate() {
-                let digit = i8::try_from(digit - b'0').unwrap_or_default();
-                sum[first - place] += if number.negative { -digit } else { digit };
-            }
-        }
-        let negative = sum
-            .iter()
-            .rev()
-            .find(|digit| **digit != 0)
-            .is_some_and(|digit| *digit < 0);
-        let mut carried = 0;
-        for digit in &mut sum {
-            let all = carried + if negative { -*digit } else { *digit };
-            carried = all.div_euclid(10);
-            *digit = all.rem_euclid(10);
-        }
-        let digits: String = sum
-            .iter()
-            .rev()
-            .map(|digit| char::from(b'0' + digit.unsigned_abs()))
-            .collect();
-        let significant = digits.trim_start_matches('0');
-        let exponent = highest + 1 - (length(&digits) - length(significant));
-        let significant = significant.trim_end_matches('0');
-        if significant.is_empty() {
-            return Ok(Self {
-                negative: false,
-                digits: String::new(),
-                exponent: 0,
-            });
-        }
-        if significant.len() > MOST_DIGITS {
+        let lowest = last(self).min(last(other));
+        let scaled = |number: &Self| {
+            let power = 10_u128.checked_pow(u32::try_from(last(number) - lowest).ok()?)?;
+            number.digits.parse::<u128>().ok()?.checked_mul(power)
+        };
+        // What does not fit in 128 bits has a last digit that no sum removes, and more than 38 digits before it.
+        let (one, two) = scaled(self).zip(scaled(other)).ok_or(OVERFLOW)?;
+        let (negative, sum) = match (self.negative == other.negative, one >= two) {
+            (true, _) => (self.negative, one.checked_add(two).ok_or(OVERFLOW)?),
+            (false, true) => (self.negative, one - two),
+            (false, false) => (other.negative, two - one),
+        };
+        let sum = Self::of(negative, &sum.to_string(), lowest);
+        if sum.digits.len() > MOST_DIGITS {
             return Err(OVERFLOW.to_owned());
         }
-        check_magnitude(exponent)?;
-        Ok(Self {
-            negative,
-            digits: significant.to_owned(),
-            exponent,
-        })
+        check_magnitude(sum.exponent)?;
+        Ok(sum)
     }
 
     /// Bytes whose order is that of the numbers, of the [canonical](Self::canonical) text.
@@ -404,6 +373,34 @@ mod tests {
         numbers.reverse();
         numbers.sort_by_key(|number| Number::order_of_canonical(&number.canonical()));
         assert_eq!(numbers, expected);
+    }
+
+    #[test]
+    fn a_sum_has_at_most_thirty_eight_digits() {
+        let sum = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| Number::parse(text).unwrap());
+            one.plus(&other).map(|sum| sum.canonical())
+        };
+        let nines = "9".repeat(38);
+        assert_eq!(sum("1E38", "-1"), Ok(format!("{nines}E37")));
+        assert_eq!(
+            sum("1.9E38", &format!("-{nines}")),
+            Ok(format!("9{}1E37", "0".repeat(36)))
+        );
+        assert_eq!(sum(&nines, "1"), Ok("1E38".to_owned()));
+        assert_eq!(sum(&format!("-{nines}"), &nines), Ok("0".to_owned()));
+        assert_eq!(sum("-0", "1E125"), Ok("1E125".to_owned()));
+        assert_eq!(sum("9E125", "-1E125"), Ok("8E125".to_owned()));
+        for (one, other) in [
+            ("1E39", "-1"),
+            ("1E38", "1"),
+            ("4E38", "-1"),
+            (&nines, "0.1"),
+            ("1E125", "1E-130"),
+            ("9E125", "9E125"),
+        ] {
+            assert_eq!(sum(one, other), Err(OVERFLOW.to_owned()), "{one} {other}");
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ use crate::handles::counts_only_option;
 /// - unlimited capacity without partitions; 300 s of unused capacity are banked, none at the start
 /// - items are kept
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct TableOptions {
     pub(super) schema: Schema,
     pub(super) throughput: Throughput,
@@ -60,34 +61,29 @@ impl TableOptions {
     }
 
     /// Adds this sort key.
-    #[must_use]
     pub fn sort_key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.schema.sort = Some((name.into(), kind));
         self
     }
 
     /// A provisioned capacity, in write units per second, without partitions. Replaces the [`throughput`](Self::throughput).
-    #[must_use]
     pub fn capacity(self, capacity: impl Into<Capacity>) -> Self {
         self.throughput(capacity.into())
     }
 
     /// The capacity for batch reads and scans, in read units per second. Default: unlimited.
-    #[must_use]
     pub fn read_capacity(mut self, capacity: impl Into<Capacity>) -> Self {
         self.reads = capacity.into();
         self
     }
 
     /// How much the table accepts: with partitions, on demand, with other clients.
-    #[must_use]
     pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
         self.throughput = throughput.into();
         self
     }
 
     /// Adds a global secondary index. May be called several times.
-    #[must_use]
     pub fn index(mut self, name: impl Into<String>, options: IndexOptions) -> Self {
         self.indexes.push((name.into(), options));
         self
@@ -95,7 +91,6 @@ impl TableOptions {
 
     /// Adds a vector index. May be called several times. DynamoDB has them only in tables on demand, which the simulator does not
     /// check.
-    #[must_use]
     pub fn vector_index(mut self, name: impl Into<String>, options: VectorIndexOptions) -> Self {
         self.vector_indexes.push((name.into(), options));
         self

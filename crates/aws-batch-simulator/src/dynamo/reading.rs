@@ -333,7 +333,7 @@ fn ended_by_fault(table: &Table, fault: &InjectedFault) -> Option<Result<Operati
     fault.replaces_answer()?;
     table.reads().count_failed_call(fault, 1);
     Some(match fault {
-        InjectedFault::AccountLimit => Err(throttled_read(table, of_table(ThroughputLimit::Account))),
+        InjectedFault::AccountLimit => Err(throttled_read(table, Throttle::of_table(ThroughputLimit::Account))),
         fault if fault.is_throttle() => Err(exceeded(table)),
         fault => Ok(OperationOutcome::Fault(fault.clone())),
     })
@@ -353,8 +353,4 @@ fn charged(table: &Table, call: &Call, cost: Cost) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
-}
-
-fn of_table(limit: ThroughputLimit) -> Throttle {
-    Throttle { index: None, limit }
 }

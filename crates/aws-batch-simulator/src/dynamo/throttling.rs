@@ -69,5 +69,5 @@ pub(super) fn throttled_by_fault(table: &Table, fault: &InjectedFault) -> Refusa
         _ if table.is_on_demand() => ThroughputLimit::KeyRange,
         _ => ThroughputLimit::Provisioned,
     };
-    throttled(table, [Throttle { index: None, limit }])
+    throttled(table, [Throttle::of_table(limit)])
 }

@@ -40,6 +40,7 @@ const WRONG_VECTOR: &str =
 /// # Default
 /// No partition key, no filters, any number of writes.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct VectorIndexOptions {
     attribute: String,
     dimensions: usize,
@@ -61,14 +62,12 @@ impl VectorIndexOptions {
     }
 
     /// The index is partitioned by this attribute: the `HASH` element of its search schema.
-    #[must_use]
     pub fn key(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.key = Some((name.into(), kind));
         self
     }
 
     /// Searches can filter by this attribute: an `INLINE_FILTER` element of its search schema. May be called several times.
-    #[must_use]
     pub fn filter(mut self, name: impl Into<String>, kind: KeyType) -> Self {
         self.filters.push((name.into(), kind));
         self

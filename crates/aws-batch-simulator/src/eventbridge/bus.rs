@@ -19,6 +19,7 @@ const DEFAULT: &str = "default";
 /// - capacity: unlimited
 /// - events are kept
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct EventBusOptions {
     capacity: Capacity,
     counts_only: bool,

@@ -21,6 +21,7 @@ const LARGEST_RECORD: usize = 1_048_576;
 /// - each record needs a partition key, which determines its shard
 /// - records are kept
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct StreamOptions {
     pub(super) shards: usize,
     pub(super) capacity: Capacity,
@@ -56,28 +57,24 @@ impl StreamOptions {
     }
 
     /// The capacity of each shard, in records per second.
-    #[must_use]
     pub fn capacity(mut self, records: impl Into<Capacity>) -> Self {
         self.capacity = records.into();
         self
     }
 
     /// The capacity of each shard, in bytes per second, partition keys included.
-    #[must_use]
     pub fn byte_capacity(mut self, bytes: impl Into<Capacity>) -> Self {
         self.bytes = bytes.into();
         self
     }
 
     /// The limit for the bytes of a record and its partition key, which Kinesis calls `MaxRecordSizeInKiB`.
-    #[must_use]
     pub fn maximum_record_size(mut self, bytes: usize) -> Self {
         self.largest_record = bytes;
         self
     }
 
     /// The record distribution strategy `AUTO`: the stream distributes the records itself, whatever keys they have.
-    #[must_use]
     pub fn spreading(mut self) -> Self {
         self.is_spreading = true;
         self

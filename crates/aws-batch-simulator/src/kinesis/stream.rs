@@ -1,7 +1,6 @@
 //! A data stream.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -10,7 +9,7 @@ use tokio::time::Instant;
 use super::options::StreamOptions;
 use super::ranges::Ranges;
 use crate::capacity::Capacity;
-use crate::handles::intake_handle;
+use crate::handles::{debug_fields, intake_handle};
 use crate::intake::{Entry, Intake, KeptEntry, Shard, data};
 use crate::registry::{ACCOUNT, REGION, Registry, lock};
 use crate::wire::Refusal;
@@ -31,15 +30,7 @@ pub struct StreamRecord {
     pub data: Vec<u8>,
 }
 
-impl fmt::Debug for StreamRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamRecord")
-            .field("sequence", &self.sequence)
-            .field("put_at", &self.put_at)
-            .field("shard", &self.shard)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(StreamRecord, sequence, put_at, shard);
 
 impl KeptEntry for StreamRecord {
     fn of(entry: &Entry, number: u64, at: Instant) -> Self {

@@ -1,7 +1,6 @@
 //! The simulator over HTTP, on the loopback interface.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use super::Simulator;
+use crate::handles::debug_fields;
 use crate::wire::{self, CallEnd, Reply};
 
 /// Until the next connection is accepted after one that could not be.
@@ -63,13 +63,7 @@ impl Drop for Server {
     }
 }
 
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
-            .field("address", &self.address)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Server, address);
 
 /// The connections are owned by this future, so that they end with it.
 async fn accept(simulator: Simulator, listener: TcpListener) {

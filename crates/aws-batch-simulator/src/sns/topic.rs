@@ -1,13 +1,12 @@
 //! A topic.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::capacity::Capacity;
-use crate::handles::{capacity_option, counts_only_option, deduplication_option, intake_handle};
+use crate::handles::{capacity_option, counts_only_option, debug_fields, deduplication_option, intake_handle};
 use crate::intake::{Entry, Intake, KeptEntry, Shard};
 use crate::message::is_fifo;
 use crate::registry::{ACCOUNT, REGION, Registry};
@@ -24,6 +23,7 @@ const LARGEST_MESSAGE: usize = 262_144;
 /// - content-based deduplication: off
 /// - messages are kept
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct TopicOptions {
     capacity: Capacity,
     pub(super) largest_message: usize,
@@ -48,7 +48,6 @@ impl TopicOptions {
     deduplication_option!("topic", "message");
 
     /// Bytes of one message at most, and of all messages of a call.
-    #[must_use]
     pub fn maximum_message_size(mut self, bytes: usize) -> Self {
         self.largest_message = bytes;
         self
@@ -75,14 +74,7 @@ pub struct Notification {
     pub deduplication_id: Option<String>,
 }
 
-impl fmt::Debug for Notification {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notification")
-            .field("sequence", &self.sequence)
-            .field("published_at", &self.published_at)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Notification, sequence, published_at);
 
 impl KeptEntry for Notification {
     fn of(entry: &Entry, number: u64, at: Instant) -> Self {

@@ -21,6 +21,7 @@ const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
 /// - no dead-letter queue
 /// - messages are kept
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct QueueOptions {
     pub(super) capacity: Capacity,
     pub(super) largest_message: usize,
@@ -53,7 +54,6 @@ impl QueueOptions {
     deduplication_option!("queue", "body");
 
     /// `MaximumMessageSize`: bytes of one message at most.
-    #[must_use]
     pub fn maximum_message_size(mut self, bytes: usize) -> Self {
         self.largest_message = bytes;
         self
@@ -61,7 +61,6 @@ impl QueueOptions {
 
     /// The name of its dead-letter queue, which `ListDeadLetterSourceQueues` returns. Without
     /// [`maximum_receives`](Self::maximum_receives), no message is moved to it.
-    #[must_use]
     pub fn dead_letter_queue(mut self, name: impl Into<String>) -> Self {
         self.dead_letter_queue = Some(name.into());
         self
@@ -69,21 +68,18 @@ impl QueueOptions {
 
     /// `maxReceiveCount`: a message that was received this many times and is to be received again is moved to the
     /// [dead-letter queue](Self::dead_letter_queue) instead, if there is one by that name.
-    #[must_use]
     pub fn maximum_receives(mut self, receives: u32) -> Self {
         self.maximum_receives = Some(receives);
         self
     }
 
     /// How long a received message is hidden from others.
-    #[must_use]
     pub fn visibility_timeout(mut self, timeout: Duration) -> Self {
         self.visibility_timeout = timeout;
         self
     }
 
     /// `DelaySeconds` of messages that have none of their own.
-    #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self

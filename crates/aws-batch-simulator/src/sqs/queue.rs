@@ -1,6 +1,5 @@
 //! A queue.
 
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use crate::calls::{Call, Cost, Statistics, Verdict};
 use crate::capacity::Capacity;
 use crate::fault::{Faults, InjectedFault, Predicate};
 use crate::gate::Gate;
-use crate::handles::{handle, handle_capacity};
+use crate::handles::{debug_fields, handle, handle_capacity};
 use crate::journal::{Acknowledgement, Action};
 use crate::message::{Deduplication, is_fifo};
 use crate::registry::{ACCOUNT, REGION, Registry, lock};
@@ -40,14 +39,7 @@ pub struct Message {
     pub deduplication_id: Option<String>,
 }
 
-impl fmt::Debug for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Message")
-            .field("sequence", &self.sequence)
-            .field("sent_at", &self.sent_at)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Message, sequence, sent_at);
 
 /// A queue of the simulator. Clones are handles to the same queue.
 #[derive(Clone)]

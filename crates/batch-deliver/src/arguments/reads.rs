@@ -101,12 +101,11 @@ impl ScanArguments {
             table: table.to_owned(),
             key_condition: self.key_condition.clone(),
             filter: filter.map(ToOwned::to_owned),
-            project: None,
             names: names.into_iter().collect(),
             values: values.into_iter().collect(),
-            is_consistent: false,
             segments: if self.key_condition.is_some() { 1 } else { self.segments },
             max_rate: self.max_read_rate,
+            ..TableReads::default()
         }
     }
 }

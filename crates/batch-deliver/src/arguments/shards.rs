@@ -213,15 +213,12 @@ impl SegmentArguments {
     /// What is read of a table.
     pub(crate) fn reads(&self) -> TableReads {
         TableReads {
-            table: String::new(),
-            key_condition: None,
             filter: self.filter.clone(),
-            project: None,
             names: self.placeholders.names.iter().cloned().collect(),
             values: self.placeholders.values.iter().cloned().collect(),
-            is_consistent: false,
             segments: 1,
             max_rate: self.max_read_rate,
+            ..TableReads::default()
         }
     }
 

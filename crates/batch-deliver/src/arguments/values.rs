@@ -16,7 +16,7 @@ macro_rules! named_values {
     ($($values:ty),*) => {$(
         impl ValueEnum for $values {
             fn value_variants<'a>() -> &'a [Self] {
-                &Self::ALL
+                Self::ALL
             }
 
             fn to_possible_value(&self) -> Option<PossibleValue> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::estimate::{Estimate, TableFigures};
+use super::estimate::{Estimate, write_units};
 use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
 use super::site;
@@ -40,15 +40,13 @@ pub(super) async fn run(arguments: CopyArguments) -> Result<CommandOutcome, Fail
     let key = known_key(&arguments.from, &source, key.as_ref())?;
     let reads = reads.including(key.attributes().map(|attribute| attribute.name.as_str()));
     if arguments.dry_run {
-        let told = TableFigures::by(&source, &reads).await?;
+        let read = Estimate::by(&source, &reads).await?;
+        let size = (read.items, read.bytes.unwrap_or_default());
         let estimate = Estimate {
-            words: told.words.clone(),
-            items: told.items,
-            bytes: Some(told.bytes),
-            read_units: told.read_units,
-            write_units: Some(told.write_units(told.items)),
+            write_units: Some(write_units(read.items, size)),
             read_price: arguments.read_price.read_price,
             write_price: arguments.write_price.write_price,
+            ..read
         };
         return estimate.print(&console, "nothing was copied");
     }

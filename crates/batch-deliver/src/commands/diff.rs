@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::estimate::{Estimate, TableFigures};
+use super::estimate::Estimate;
 use super::simulation::{Simulation, table};
 use super::table::known_key;
 use crate::arguments::{DiffArguments, SimulatedTable};
@@ -42,9 +42,7 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<CommandOutcome, Fail
     if arguments.dry_run {
         return dry_run(&both, [&first, &second], arguments.price.read_price, &console).await;
     }
-    let stop = Stop::default();
-    stop.print_warnings(console.clone(), can_be_renewed);
-    stop.on_interrupt(console.clone());
+    let stop = Stop::of_command(&console, can_be_renewed);
     let started = Instant::now();
     let mut scans = Vec::new();
     for (reads, table) in both.into_iter().zip([first, second]) {
@@ -107,11 +105,7 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<CommandOutcome, Fail
         "seconds": started.elapsed().as_secs_f64(),
     });
     console.emit(&event).map_err(printed)?;
-    Ok(if compared.is_equal() {
-        CommandOutcome::Delivered
-    } else {
-        CommandOutcome::Undelivered
-    })
+    Ok(CommandOutcome::of(compared.is_equal()))
 }
 
 /// The key of both tables, which are two.
@@ -137,25 +131,20 @@ fn common_key(
 
 /// Says what a comparison is about.
 async fn dry_run(
-    sides: &[TableReads],
-    tables: [&ExistingTable; 2],
+    [of_first, of_second]: &[TableReads; 2],
+    [first, second]: [&ExistingTable; 2],
     read_price: Option<f64>,
     console: &Console,
 ) -> Result<CommandOutcome, Failure> {
-    let (mut told, mut words) = (Vec::new(), Vec::new());
-    for (reads, table) in sides.iter().zip(tables) {
-        let of_table = TableFigures::by(table, reads).await?;
-        words.push(of_table.words.clone());
-        told.push(of_table);
-    }
+    let first = Estimate::by(first, of_first).await?;
+    let second = Estimate::by(second, of_second).await?;
     let estimate = Estimate {
-        words: words.join(", and "),
-        items: told.iter().map(|told| told.items).sum(),
-        bytes: Some(told.iter().map(|told| told.bytes).sum()),
-        read_units: told.iter().map(|told| told.read_units).sum(),
-        write_units: None,
+        words: format!("{}, and {}", first.words, second.words),
+        items: first.items + second.items,
+        bytes: first.bytes.zip(second.bytes).map(|(first, second)| first + second),
+        read_units: first.read_units + second.read_units,
         read_price,
-        write_price: None,
+        ..Estimate::default()
     };
     estimate.print(console, "nothing was compared")
 }

@@ -40,9 +40,7 @@ pub(super) async fn run(arguments: DrainArguments) -> Result<CommandOutcome, Fai
     } else {
         &arguments.file
     };
-    let stop = Stop::default();
-    stop.print_warnings(console.clone(), can_be_renewed);
-    stop.on_interrupt(console.clone());
+    let stop = Stop::of_command(&console, can_be_renewed);
     let started = Instant::now();
     let is_fifo = queue.is_fifo;
     let drain = Drain {

@@ -14,17 +14,8 @@ const WRITE_UNIT: u64 = 1_024;
 /// Units of a price.
 const MILLION: f64 = 1e6;
 
-/// What a table reports about its items, as of up to six hours ago.
-pub(super) struct TableFigures {
-    pub(super) items: u64,
-    pub(super) bytes: u64,
-    /// Read units of a scan of all of them.
-    pub(super) read_units: f64,
-    /// What is printed about them.
-    pub(super) words: String,
-}
-
 /// The items that a command is about, and what it takes.
+#[derive(Default)]
 pub(super) struct Estimate {
     /// What is printed about the items.
     pub(super) words: String,
@@ -39,8 +30,8 @@ pub(super) struct Estimate {
     pub(super) write_price: Option<f64>,
 }
 
-impl TableFigures {
-    /// By the description of the table. The items of one partition key are counted.
+impl Estimate {
+    /// Of reading a table, by its description, which is up to six hours old. The items of one partition key are counted.
     pub(super) async fn by(table: &ExistingTable, reads: &TableReads) -> Result<Self, Failure> {
         if reads.key_condition.is_some() {
             return Self::counted(table, reads).await;
@@ -60,7 +51,7 @@ impl TableFigures {
         #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
         Ok(Self {
             items,
-            bytes,
+            bytes: Some(bytes),
             read_units: units as f64,
             words: format!(
                 "{} has about {}{before_filter}, {}, as of up to six hours ago",
@@ -68,16 +59,17 @@ impl TableFigures {
                 counted(items, "item"),
                 size(bytes),
             ),
+            ..Self::default()
         })
     }
 
-    /// The items of one partition key, which are counted. Their size is the average one, if the table reports it.
-    async fn counted(table: &ExistingTable, reads: &TableReads) -> Result<Self, Failure> {
+    /// Of reading items that are counted. Their size is the average one, if the table reports it.
+    pub(super) async fn counted(table: &ExistingTable, reads: &TableReads) -> Result<Self, Failure> {
         let figures = reads.count(table.client.clone()).await?;
         let average = table.size().and_then(|(items, bytes)| bytes.checked_div(items));
         Ok(Self {
             items: figures.items,
-            bytes: average.unwrap_or_default() * figures.items,
+            bytes: Some(average.unwrap_or_default() * figures.items),
             read_units: figures.units,
             words: format!(
                 "{} of {}, counted with {} read units",
@@ -85,22 +77,10 @@ impl TableFigures {
                 reads.table,
                 rate(figures.units)
             ),
+            ..Self::default()
         })
     }
 
-    /// The write units of this many items of the average size.
-    pub(super) fn write_units(&self, items: u64) -> u64 {
-        write_units(items, (self.items, self.bytes))
-    }
-}
-
-/// The write units of this many items of the average size of these items with these bytes.
-pub(super) fn write_units(items: u64, (of_items, bytes): (u64, u64)) -> u64 {
-    let average = bytes.checked_div(of_items).unwrap_or_default();
-    items * average.div_ceil(WRITE_UNIT).max(1)
-}
-
-impl Estimate {
     /// Prints it, and that `nothing` has happened.
     pub(super) fn print(&self, console: &Console, nothing: &str) -> Result<CommandOutcome, Failure> {
         let (reads, writes, all) = self.dollars();
@@ -152,6 +132,12 @@ impl Estimate {
         let known = members.into_iter().filter(|(_, value)| !value.is_null());
         known.map(|(name, value)| (name.to_owned(), value)).collect()
     }
+}
+
+/// The write units of this many items of the average size of these items with these bytes.
+pub(super) fn write_units(items: u64, (of_items, bytes): (u64, u64)) -> u64 {
+    let average = bytes.checked_div(of_items).unwrap_or_default();
+    items * average.div_ceil(WRITE_UNIT).max(1)
 }
 
 /// Whole units without a fraction.

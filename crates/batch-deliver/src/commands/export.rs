@@ -6,7 +6,7 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use super::estimate::{Estimate, TableFigures};
+use super::estimate::Estimate;
 use super::mismatch::mismatch;
 use super::simulation::{Simulation, table};
 use crate::arguments::{ExportArguments, SimulatedTable};
@@ -49,15 +49,9 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<CommandOutcome, Fa
     }
     let table = table(&reads, &connection, "--table", simulation.as_ref(), key.as_ref()).await?;
     if arguments.dry_run {
-        let told = TableFigures::by(&table, &reads).await?;
         let estimate = Estimate {
-            words: told.words,
-            items: told.items,
-            bytes: Some(told.bytes),
-            read_units: told.read_units,
-            write_units: None,
             read_price: arguments.price.read_price,
-            write_price: None,
+            ..Estimate::by(&table, &reads).await?
         };
         return estimate.print(&console, "nothing was exported");
     }
@@ -66,9 +60,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<CommandOutcome, Fa
         Location::File(path) => LineWriter::file(path)?,
         Location::Object { bucket, key } => LineWriter::object(bucket, key, &connection).await?,
     };
-    let stop = Stop::default();
-    stop.print_warnings(console.clone(), can_be_renewed);
-    stop.on_interrupt(console.clone());
+    let stop = Stop::of_command(&console, can_be_renewed);
     let when_nothing_matches = table.key().and_then(|key| mismatch(&reads, &key));
     let scan = reads.scan_from(table.client, stop.token.clone(), None);
     let export = Export {

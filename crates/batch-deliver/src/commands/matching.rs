@@ -11,7 +11,7 @@ use crate::arguments::{
     CommonArguments, Condition, DeleteArguments, MatchArguments, SimulatedContent, TableArguments, UpdateArguments,
 };
 use crate::blocking::block_in_place;
-use crate::console::{Console, counted, grouped, rate};
+use crate::console::{Console, counted, grouped};
 use crate::format::{Item, Key, Writes};
 use crate::job::Job;
 use crate::keeping::Places;
@@ -194,44 +194,35 @@ impl<'a> MatchedItems<'a> {
         }
         let count = match (self.reads.expression(), self.table.size()) {
             (None, Some((items, _))) if items > 0 => format!("all items, about {},", grouped(items)),
-            _ => counted(self.counted().await?.0, "item"),
+            _ => counted(self.counted().await?.items, "item"),
         };
         let words = format!("{verb} {count} of {table}?");
         block_in_place(|| question(&words, self.verb.nothing()))
     }
 
-    /// How many items there are, and the read units that counting them has taken.
-    async fn counted(&self) -> Result<(u64, f64), Failure> {
-        let figures = self.reads.count(self.table.client.clone()).await?;
-        Ok((figures.items, figures.units))
+    async fn counted(&self) -> Result<Estimate, Failure> {
+        Estimate::counted(&self.table, &self.reads).await
     }
 
     /// Counts the items, and says what writing them takes, each of which takes this many units for each kilobyte. Of their size only
     /// the average of the table is known.
     async fn dry_run(&self, matching: &MatchArguments, units_of_write: usize) -> Result<CommandOutcome, Failure> {
-        let (items, units) = self.counted().await?;
-        if items == 0
+        let read = self.counted().await?;
+        if read.items == 0
             && let Some(words) = mismatch(&self.reads, &self.key)
         {
             self.console.warn(&words);
         }
         let estimate = Estimate {
-            words: format!(
-                "{} of {}, counted with {} read units",
-                counted(items, "item"),
-                self.reads.table,
-                rate(units)
-            ),
-            items,
             bytes: None,
-            read_units: units,
             write_units: self
                 .table
                 .size()
                 .filter(|(items, _)| *items > 0)
-                .map(|size| units_of_write as u64 * write_units(items, size)),
+                .map(|size| units_of_write as u64 * write_units(read.items, size)),
             read_price: matching.read_price.read_price,
             write_price: matching.write_price.write_price,
+            ..read
         };
         estimate.print(&self.console, self.verb.nothing())
     }

@@ -93,9 +93,7 @@ impl QueueMove<'_> {
             (&*self.names.1, self.to.site.as_ref()),
         ];
         site::say(&console, &places, false).await;
-        let stop = Stop::default();
-        stop.print_warnings(console.clone(), can_be_renewed);
-        stop.on_interrupt(console.clone());
+        let stop = Stop::of_command(&console, can_be_renewed);
         let (started, every, is_fifo) = (Instant::now(), self.output.every(), self.from.is_fifo);
         let job = Move {
             from: self.from,
@@ -250,10 +248,8 @@ pub(super) fn end(
     if let Some(cause) = &moved.unread {
         console.warn(&format!("{from} may have messages that were not received: {cause}"));
     }
-    let is_unread = moved.unread.is_some() || moved.is_full();
-    Ok(if moved.unsent + moved.undeleted + moved.foreign > 0 || is_unread {
-        CommandOutcome::Undelivered
-    } else {
-        CommandOutcome::Delivered
-    })
+    let is_read = moved.unread.is_none() && !moved.is_full();
+    Ok(CommandOutcome::of(
+        moved.unsent + moved.undeleted + moved.foreign == 0 && is_read,
+    ))
 }

@@ -6,7 +6,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 
 use super::deliver::deliver;
 use crate::arguments::QueueArguments;
-use crate::format::{GroupedMessages, Groups, Messages, TextFormat};
+use crate::format::{Groups, Messages, TextFormat};
 use crate::job::InputJob;
 use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::{self, Target};
@@ -29,11 +29,9 @@ pub(super) async fn job(
     } = arguments;
     let fifo = queue.is_fifo().then_some("queue");
     let groups = Groups::new(group_id.as_ref(), fifo, *format)?;
-    let messages = GroupedMessages {
-        messages: Messages {
-            is_json: *format == TextFormat::Json,
-            keeps_text: common.keeps_text(),
-        },
+    let messages = Messages {
+        is_json: *format == TextFormat::Json,
+        keeps_text: common.keeps_text(),
         groups,
     };
     let queue = sink::queue(queue, *loose_order, &common.access()).await?;

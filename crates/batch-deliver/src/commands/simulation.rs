@@ -11,8 +11,7 @@ use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::console::{Console, counted};
 use crate::format::{
-    CsvItems, CsvOptions, GroupedMessages, Groups, JsonItems, Key, Messages, TableFormat, TableItems, TextFormat,
-    Typing, Writes,
+    CsvItems, CsvOptions, Groups, JsonItems, Key, Messages, TableFormat, TableItems, TextFormat, Typing, Writes,
 };
 use crate::outcome::Failure;
 use crate::sink::{
@@ -75,11 +74,9 @@ impl<'a> Simulation<'a> {
                 SimulatedService::filled_queue(&queue.name, messages).await?
             }
             Content::File(name) => {
-                let messages = GroupedMessages {
-                    messages: Messages {
-                        is_json: true,
-                        keeps_text: false,
-                    },
+                let messages = Messages {
+                    is_json: true,
+                    keeps_text: false,
                     groups: Groups::new(None, queue.is_fifo().then_some("queue"), TextFormat::Json)?,
                 };
                 let messages: Vec<SendMessageBatchRequestEntry> = entries(name, messages)?;

@@ -112,11 +112,7 @@ fn salvaged(folder: &Path, to: &str, console: &Console) -> Result<CommandOutcome
         "may_have_been_delivered": salvaged.may_have_been_delivered,
     }))?;
     let is_whole = salvaged.lost == 0 && !salvaged.may_have_been_delivered;
-    Ok(if is_whole {
-        CommandOutcome::Delivered
-    } else {
-        CommandOutcome::Undelivered
-    })
+    Ok(CommandOutcome::of(is_whole))
 }
 
 fn keep(lines: &mut MovedLines, to: &str, entries: &[&SpooledEntry]) -> Result<(), Failure> {

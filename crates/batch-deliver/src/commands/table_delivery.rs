@@ -52,9 +52,7 @@ impl<'a> TableDelivery<'a> {
             Some(location) => Some(DeadLetter::open(location, &job.connection, &[]).await?),
             None => None,
         };
-        let stop = Stop::default();
-        stop.print_warnings(console.clone(), can_be_renewed);
-        stop.on_interrupt(console.clone());
+        let stop = Stop::of_command(console, can_be_renewed);
         let has_begun = opened.has_begun;
         let run = Run {
             options: self.options,

@@ -53,9 +53,7 @@ impl Container {
             may_be_beside: is_of_answer,
         })
     }
-}
 
-impl Container {
     /// Whether an input that begins so is one of lines, although its first object has such a list: there is a member next to it that no
     /// answer has, or that entries have.
     pub(super) fn is_within_entry(self, start: &[u8], is_of_entry: impl Fn(&str) -> bool) -> bool {
@@ -92,21 +90,6 @@ pub(super) fn read_first_line(input: &mut impl Read, start: &mut Vec<u8>) -> io:
         }
     }
     Ok(())
-}
-
-/// Reads until this is enough, in however many pieces the input arrives.
-pub(super) fn read_start(input: &mut impl Read, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    let mut block = [0; 512];
-    while start.len() < START_BYTES && !is_enough(&start) {
-        match input.read(&mut block) {
-            Ok(0) => break,
-            Ok(read) => start.extend_from_slice(&block[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(start)
 }
 
 /// What has the records of an input that begins so; `None` if the bytes are too few to say.

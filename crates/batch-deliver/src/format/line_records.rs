@@ -2,11 +2,11 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::container::{Container, container, read_first_line, read_start};
+use super::container::{Container, START_BYTES, container, read_first_line};
 use super::document::{Document, Members};
 use super::lines::{Line, Lines};
 use super::text::{lines_of_text, refusal};
-use crate::source::{Flaw, Format, Record, Records};
+use crate::source::{Flaw, Format, Record, Records, read_start};
 
 /// Makes an entry from a line.
 pub(crate) trait LineParser<E>: Send {
@@ -43,7 +43,7 @@ impl<P> LineRecords<P> {
         parse: P,
         keeps_text: bool,
     ) -> io::Result<Self> {
-        let mut start = read_start(&mut input, |start| container(start).is_some())?;
+        let mut start = read_start(&mut input, START_BYTES, |start| container(start).is_some())?;
         let mut found = container(&start);
         if let Some(answer) = found.filter(|found| *found != Container::Lines) {
             // What is behind the list distinguishes an answer from an entry that has such a list.

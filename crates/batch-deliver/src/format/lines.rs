@@ -185,25 +185,15 @@ impl<R: Read> Lines<R> {
 
     /// Skips the rest of a line that is too long.
     fn skip_line(&mut self) -> io::Result<()> {
-        if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
-            self.searched += end + 1;
+        loop {
+            let end = memchr::memchr(b'\n', &self.buffer[self.searched..]);
+            self.searched = end.map_or(self.buffer.len(), |end| self.searched + end + 1);
             self.start = self.searched;
-            return Ok(());
-        }
-        self.searched = self.buffer.len();
-        while self.searched == self.buffer.len() && self.start < self.searched {
-            self.start = self.searched;
-            self.fill()?;
-            match memchr::memchr(b'\n', &self.buffer) {
-                Some(end) => {
-                    self.start = end + 1;
-                    self.searched = self.start;
-                    return Ok(());
-                }
-                None => self.searched = self.buffer.len(),
+            if end.is_some() || self.at_end {
+                return Ok(());
             }
+            self.fill()?;
         }
-        Ok(())
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::PoisonError;
 
 use aws_sdk_dynamodb::types::WriteRequest;
 
-use super::container::{Container, START_BYTES, container, read_start};
+use super::container::{Container, START_BYTES, container};
 use super::csv::CsvItems;
 use super::items::JsonItems;
 use super::lines::BYTE_ORDER_MARK;
-use crate::source::{Format, LineBreaks, Records};
+use crate::source::{Format, LineBreaks, Records, read_start};
+use crate::value_names::value_names;
 
 /// What separates cells.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b',', b'|'];
@@ -39,7 +40,7 @@ pub(crate) struct TableItems {
 impl Format<WriteRequest> for TableItems {
     fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let are_rows = self.delimiter(b"", name).is_some();
-        let mut start = read_start(&mut input, |start| has_line(start, are_rows))?;
+        let mut start = read_start(&mut input, START_BYTES, |start| has_line(start, are_rows))?;
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
@@ -80,19 +81,16 @@ impl TableItems {
     }
 }
 
+value_names!(
+    TableFormat,
+    Auto = "auto",
+    Json = "json",
+    Dynamodb = "dynamodb",
+    Csv = "csv",
+    Tsv = "tsv"
+);
+
 impl TableFormat {
-    pub(crate) const ALL: [Self; 5] = [Self::Auto, Self::Json, Self::Dynamodb, Self::Csv, Self::Tsv];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Json => "json",
-            Self::Dynamodb => "dynamodb",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-        }
-    }
-
     /// Whether the input can be cut. Rows cannot: they need their header, and their cells may contain line ends. Answers of the
     /// service are one document.
     pub(crate) fn can_be_cut(self, start: &[u8], name: &str) -> bool {
@@ -196,7 +194,7 @@ mod tests {
     fn blank_lines_in_front_hide_no_rows_however_the_input_arrives() {
         for blank in ["\n", " \n\n", "\u{feff}\n"] {
             let mut input = blank.as_bytes().chain(&b"id;name\n1;a\n"[..]);
-            let start = read_start(&mut input, |start| has_line(start, false)).unwrap();
+            let start = read_start(&mut input, START_BYTES, |start| has_line(start, false)).unwrap();
             let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
             assert_eq!(delimiter(start, "-"), Some(b';'), "{blank:?}");
         }

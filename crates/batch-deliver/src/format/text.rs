@@ -6,9 +6,11 @@ use std::io::{self, Cursor, Read};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::container::{Container, container, read_start};
+use super::container::{Container, START_BYTES, container};
 use super::dumps::{RECEIVED, of_line};
 use super::lines::BYTE_ORDER_MARK;
+use crate::source::read_start;
+use crate::value_names::value_names;
 
 /// How the entries of a line format are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +21,7 @@ pub(crate) enum TextFormat {
     Json,
 }
 
-impl TextFormat {
-    pub(crate) const ALL: [Self; 2] = [Self::Text, Self::Json];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }
-    }
-}
+value_names!(TextFormat, Text = "text", Json = "json");
 
 const PRETTY: &str = "this is one JSON value over several lines, and each line would be sent alone: `jq -c '.[]' FILE` makes lines of an \
                       array, and `jq -c . FILE` of objects";
@@ -41,7 +34,7 @@ const OF_LISTING: [&[u8]; 3] = [b"\"Contents\"", b"\"Versions\"", b"\"DeleteMark
 
 /// The input, unless it is JSON whose lines are not entries.
 pub(super) fn lines_of_text(mut input: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    let start = read_start(&mut input, |start| {
+    let start = read_start(&mut input, START_BYTES, |start| {
         let is_begun = lines(start).next().is_none_or(is_begun);
         let is_first_line = start.ends_with(b"\n") && !is_begun;
         is_first_line || first_lines(start).is_some() && (!is_begun || container(start).is_some())

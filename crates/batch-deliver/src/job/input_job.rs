@@ -61,11 +61,7 @@ impl<T: Target> InputJob<T> {
             "largest": sums.largest, "bad_lines": sums.flaws, "vectors": vectors.map(vectors_json),
         });
         console.report(&event)?;
-        Ok(if sums.flaws == 0 {
-            CommandOutcome::Delivered
-        } else {
-            CommandOutcome::Undelivered
-        })
+        Ok(CommandOutcome::of(sums.flaws == 0))
     }
 
     /// Reads all inputs. Flaws are printed.

@@ -121,6 +121,15 @@ impl AppendFile {
         if is_file {
             file.try_lock()?;
         }
+        Self::of(path, file, is_file, is_new)
+    }
+
+    /// Opens a file that is not written, and may be of another process.
+    pub(super) fn read_only(path: &Path) -> io::Result<Self> {
+        Self::of(path, File::open(path)?, true, false)
+    }
+
+    fn of(path: &Path, file: File, is_file: bool, is_new: bool) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let opened = OpenedFile {
             path: path.to_owned(),
@@ -134,25 +143,6 @@ impl AppendFile {
             length,
             before: length,
             is_new,
-        })
-    }
-
-    /// Opens a file that is not written, and may be of another process.
-    pub(super) fn read_only(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let opened = OpenedFile {
-            path: path.to_owned(),
-            file,
-            is_file: true,
-            is_named: AtomicBool::new(true),
-            lost: OnceLock::new(),
-        };
-        Ok(Self {
-            opened: Arc::new(opened),
-            length,
-            before: length,
-            is_new: false,
         })
     }
 

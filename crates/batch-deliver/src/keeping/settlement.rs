@@ -161,8 +161,7 @@ impl Settlement {
         failed.is_kept = true;
         let place = (&*self.names[origin.place.input], origin.place.line);
         let letter = Letter::of_entry(text, place, undelivered);
-        self.stored(origin, dead_letter.write(&letter).await, Some(failed))
-            .await
+        self.stored(origin, dead_letter.write(letter).await, Some(failed)).await
     }
 
     /// Writes a bad line. One that is too long to be kept is not settled.
@@ -180,7 +179,7 @@ impl Settlement {
             is_bad_line: true,
             is_kept: true,
         };
-        let written = dead_letter.write_bad_line(&letter).await;
+        let written = dead_letter.write_bad_line(letter).await;
         let _ = handed_over.send(());
         if origin.text.is_none() {
             self.left.fetch_add(1, Relaxed);

@@ -7,6 +7,7 @@ use aws_batch_delivery::backoff::{Adaptive, Exponential, Polynomial, Responsive}
 use tokio::time::Instant;
 
 use crate::outcome::Failure;
+use crate::value_names::value_names;
 
 /// The first of the delays that grow with the square of the retry's number.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -43,31 +44,17 @@ pub(crate) enum Strategy {
     Exponential,
 }
 
-impl Strategy {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Adaptive,
-        Self::Responsive,
-        Self::FullJitter,
-        Self::EqualJitter,
-        Self::DecorrelatedJitter,
-        Self::Linear,
-        Self::Quadratic,
-        Self::Exponential,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Adaptive => "adaptive",
-            Self::Responsive => "responsive",
-            Self::FullJitter => "full-jitter",
-            Self::EqualJitter => "equal-jitter",
-            Self::DecorrelatedJitter => "decorrelated-jitter",
-            Self::Linear => "linear",
-            Self::Quadratic => "quadratic",
-            Self::Exponential => "exponential",
-        }
-    }
-}
+value_names!(
+    Strategy,
+    Adaptive = "adaptive",
+    Responsive = "responsive",
+    FullJitter = "full-jitter",
+    EqualJitter = "equal-jitter",
+    DecorrelatedJitter = "decorrelated-jitter",
+    Linear = "linear",
+    Quadratic = "quadratic",
+    Exponential = "exponential"
+);
 
 impl PaceOptions {
     /// The options of a delivery.

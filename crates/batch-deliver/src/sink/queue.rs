@@ -151,12 +151,9 @@ impl ExistingQueue {
     pub(crate) fn beside(&self, url: &str) -> Result<Self, Failure> {
         let name: QueueName = url.parse().map_err(Failure::Failed)?;
         Ok(Self {
-            client: self.client.clone(),
             url: url.to_owned(),
             is_fifo: name.is_fifo(),
-            settings: self.settings.clone(),
-            lookup_time: self.lookup_time,
-            site: self.site.clone(),
+            ..self.clone()
         })
     }
 

@@ -50,7 +50,8 @@ pub(crate) fn unpacked(
 ) -> io::Result<Box<dyn Read + Send>> {
     let mut content = input;
     for layer in 0.. {
-        let start = start(&mut content)?;
+        // A line of text is enough, so that slow inputs are not waited for.
+        let start = read_start(&mut content, unsupported::START_BYTES, is_line)?;
         let compression = Compression::of(&start);
         let advice = unsupported::advice(&start).filter(|advice| encoding.is_none() || *advice != unsupported::UTF_16);
         if let Some(advice) = advice {
@@ -72,19 +73,18 @@ pub(crate) fn unpacked(
     Err(io::Error::new(io::ErrorKind::Unsupported, words))
 }
 
-/// Reads what the formats are recognized by. A line of text is enough, so that slow inputs are not waited for.
-fn start(input: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut start = vec![0; unsupported::START_BYTES];
-    let mut length = 0;
-    while length < start.len() && !is_line(&start[..length]) {
-        match input.read(&mut start[length..]) {
+/// Reads until this is enough or so much, in however many pieces the input arrives.
+pub(crate) fn read_start(input: &mut impl Read, most: usize, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let mut block = [0; 512];
+    while start.len() < most && !is_enough(&start) {
+        match input.read(&mut block) {
             Ok(0) => break,
-            Ok(read) => length += read,
+            Ok(read) => start.extend_from_slice(&block[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    start.truncate(length);
     Ok(start)
 }
 

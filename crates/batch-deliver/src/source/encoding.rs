@@ -1,6 +1,6 @@
 //! Inputs in other encodings than UTF-8.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -30,46 +30,35 @@ pub(super) fn decoded(
         return Ok(Box::new(input));
     }
     Ok(Box::new(DecodedReader {
-        input,
+        input: BufReader::with_capacity(BLOCK, input),
         decoder: encoding.new_decoder(),
-        encoded: vec![0; BLOCK],
-        start: 0,
-        end: 0,
         at_end: false,
         text: vec![0; 3 * BLOCK],
-        text_start: 0,
-        text_end: 0,
+        start: 0,
+        end: 0,
     }))
 }
 
 /// Decodes block by block.
 struct DecodedReader<R> {
-    input: R,
+    input: BufReader<R>,
     decoder: Decoder,
-    encoded: Vec<u8>,
-    /// The bytes that are not decoded.
-    start: usize,
-    end: usize,
     at_end: bool,
     text: Vec<u8>,
     /// The text that was not read.
-    text_start: usize,
-    text_end: usize,
+    start: usize,
+    end: usize,
 }
 
 impl<R: Read> DecodedReader<R> {
     fn decode(&mut self) -> io::Result<()> {
-        if self.start == self.end && !self.at_end {
-            let read = self.input.read(&mut self.encoded)?;
-            (self.start, self.end) = (0, read);
-            self.at_end = self.end == 0;
-        }
-        let encoded = &self.encoded[self.start..self.end];
+        let encoded = self.input.fill_buf()?;
+        self.at_end = encoded.is_empty();
         let (result, read, written) =
             self.decoder
                 .decode_to_utf8_without_replacement(encoded, &mut self.text, self.at_end);
-        self.start += read;
-        (self.text_start, self.text_end) = (0, written);
+        self.input.consume(read);
+        (self.start, self.end) = (0, written);
         match result {
             DecoderResult::Malformed(..) => {
                 let name = self.decoder.encoding().name();
@@ -83,15 +72,14 @@ impl<R: Read> DecodedReader<R> {
 
 impl<R: Read> Read for DecodedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.text_start == self.text_end {
-            if self.at_end && self.start == self.end {
+        while self.start == self.end {
+            if self.at_end {
                 return Ok(0);
             }
             self.decode()?;
         }
-        let taken = buffer.len().min(self.text_end - self.text_start);
-        buffer[..taken].copy_from_slice(&self.text[self.text_start..self.text_start + taken]);
-        self.text_start += taken;
+        let taken = (&self.text[self.start..self.end]).read(buffer)?;
+        self.start += taken;
         Ok(taken)
     }
 }

@@ -14,14 +14,10 @@ pub(crate) fn placeholders(expression: &str, sign: char) -> impl Iterator<Item =
 
 /// A placeholder of a name that stands for nothing else.
 pub(crate) fn unused_placeholder(is_used: impl Fn(&str) -> bool) -> String {
-    let mut number = 0;
-    loop {
-        let placeholder = format!("#key_{number}");
-        if !is_used(&placeholder) {
-            return placeholder;
-        }
-        number += 1;
-    }
+    let mut placeholders = (0_u64..).map(|number| format!("#key_{number}"));
+    placeholders
+        .find(|placeholder| !is_used(placeholder))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

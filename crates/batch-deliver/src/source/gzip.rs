@@ -62,23 +62,14 @@ impl<R: Read> Read for GzipMembers<R> {
 }
 
 /// Checks that there are only zeros up to the end.
-fn zeros(mut input: impl BufRead) -> io::Result<()> {
-    loop {
-        let block = match input.fill_buf() {
-            Ok(block) => block,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if block.is_empty() {
-            return Ok(());
-        }
-        if block.iter().any(|byte| *byte != 0) {
+fn zeros(input: impl BufRead) -> io::Result<()> {
+    for byte in input.bytes() {
+        if byte? != 0 {
             let words = "there are other bytes after the gzip data: the file is damaged";
             return Err(io::Error::new(io::ErrorKind::InvalidData, words));
         }
-        let length = block.len();
-        input.consume(length);
     }
+    Ok(())
 }
 
 #[cfg(test)]

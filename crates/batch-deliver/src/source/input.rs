@@ -59,10 +59,14 @@ fn start_of(path: &Path) -> io::Result<Vec<u8>> {
 
 impl Input {
     pub(super) fn standard() -> Self {
+        Self::new(STANDARD_INPUT.to_owned(), InputStorage::Standard, None)
+    }
+
+    fn new(name: String, storage: InputStorage, bytes: Option<u64>) -> Self {
         Self {
-            name: STANDARD_INPUT.to_owned(),
-            storage: InputStorage::Standard,
-            bytes: None,
+            name,
+            storage,
+            bytes,
             part: None,
             encoding: None,
             has_own_keys: false,
@@ -95,25 +99,14 @@ impl Input {
         }
         // A pipe has no size.
         let bytes = metadata.is_file().then_some(metadata.len());
-        let storage = InputStorage::File(path.to_owned());
-        Ok(Self {
-            name,
-            storage,
-            bytes,
-            part: None,
-            encoding: None,
-            has_own_keys: false,
-        })
+        Ok(Self::new(name, InputStorage::File(path.to_owned()), bytes))
     }
 
     pub(super) fn object(object: Object) -> Self {
+        let (name, bytes) = (object.name(), Some(object.bytes));
         Self {
-            name: object.name(),
-            bytes: Some(object.bytes),
-            part: None,
-            encoding: None,
             has_own_keys: object.has_own_keys,
-            storage: InputStorage::Object(object),
+            ..Self::new(name, InputStorage::Object(object), bytes)
         }
     }
 
@@ -143,11 +136,9 @@ impl Input {
     pub(crate) fn part(&self, part: Part) -> Self {
         Self {
             name: format!("{}@{}-{}", self.name, part.begin, part.end),
-            storage: self.storage.clone(),
             bytes: Some(part.bytes()),
             part: Some(part),
-            encoding: self.encoding,
-            has_own_keys: self.has_own_keys,
+            ..self.clone()
         }
     }
 

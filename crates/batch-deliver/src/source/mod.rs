@@ -28,6 +28,7 @@ mod spool;
 mod turns;
 mod unsupported;
 
+pub(crate) use self::compression::read_start;
 pub(crate) use self::counts::Counts;
 pub(crate) use self::encoded_keys::from_url;
 pub(crate) use self::expression::{placeholders, unused_placeholder, words};

@@ -97,9 +97,8 @@ pub(crate) fn described(inputs: &[Input]) -> String {
         name => name.to_owned(),
     };
     let bytes: Option<u64> = inputs.iter().map(|input| input.bytes).sum();
-    let bytes = bytes.map(size);
+    let bytes = bytes.map(|bytes| format!(", {}", size(bytes))).unwrap_or_default();
     if let [input] = inputs {
-        let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
         return format!("{}{bytes}", name(input));
     }
     let shown: Vec<String> = inputs.iter().take(SHOWN).map(name).collect();
@@ -107,7 +106,6 @@ pub(crate) fn described(inputs: &[Input]) -> String {
         0 => String::new(),
         others => format!(" and {} more", grouped(others as u64)),
     };
-    let bytes = bytes.map(|bytes| format!(", {bytes}")).unwrap_or_default();
     let count = grouped(inputs.len() as u64);
     let names = if shown.is_empty() {
         String::new()

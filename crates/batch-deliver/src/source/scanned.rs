@@ -24,7 +24,7 @@ use crate::stop::Stop;
 type Attributes = HashMap<String, AttributeValue>;
 
 /// What is read of a table, and how.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TableReads {
     /// The table's name or ARN.
     pub(crate) table: String,
@@ -45,14 +45,8 @@ impl TableReads {
     /// Checks that each placeholder of a value has one. A placeholder of a name stands for the attribute of that name unless it is
     /// given.
     pub(crate) fn checked(mut self) -> Result<Self, Failure> {
-        let expressions = || self.key_condition.iter().chain(&self.filter).chain(&self.project);
-        let used = |sign| expressions().flat_map(move |text| placeholders(text, sign).map(str::to_owned));
-        let (values, names): (BTreeSet<String>, BTreeSet<String>) = (used(':').collect(), used('#').collect());
-        if let Some(missing) = values.iter().find(|value| !self.values.contains_key(*value)) {
-            return Err(Failure::WrongUse(format!(
-                "there is no value for {missing}: give it as --value {missing}=…"
-            )));
-        }
+        let (values, names) = (used(self.expressions(), ':'), used(self.expressions(), '#'));
+        self.check_values(&values)?;
         let is_unused = |given: &&String| !values.contains(*given) && !names.contains(*given);
         if let Some(unused) = self.values.keys().chain(self.names.keys()).find(is_unused) {
             return Err(Failure::WrongUse(format!("{unused} is in no expression: leave it out")));
@@ -66,28 +60,30 @@ impl TableReads {
 
     /// The same without the placeholders that are only in these other expressions, whose values have to be given as well.
     pub(crate) fn beside(mut self, others: &[&str]) -> Result<Self, Failure> {
-        let used = |expressions: &[&str], sign: char| -> BTreeSet<String> {
-            let used = expressions.iter().flat_map(|text| placeholders(text, sign));
-            used.map(str::to_owned).collect()
-        };
-        let missing = used(others, ':')
-            .into_iter()
-            .find(|value| !self.values.contains_key(value));
-        if let Some(missing) = missing {
-            return Err(Failure::WrongUse(format!(
-                "there is no value for {missing}: give it as --value {missing}=…"
-            )));
-        }
-        let own = self.key_condition.iter().chain(&self.filter).chain(&self.project);
-        let own: Vec<&str> = own.map(String::as_str).collect();
+        let used_by_others = |sign| used(others.iter().copied(), sign);
+        self.check_values(&used_by_others(':'))?;
         for sign in [':', '#'] {
-            let own = used(&own, sign);
-            for only in used(others, sign).difference(&own) {
+            let own = used(self.expressions(), sign);
+            for only in used_by_others(sign).difference(&own) {
                 self.values.remove(only);
                 self.names.remove(only);
             }
         }
         Ok(self)
+    }
+
+    fn expressions(&self) -> impl Iterator<Item = &str> {
+        let expressions = self.key_condition.iter().chain(&self.filter).chain(&self.project);
+        expressions.map(String::as_str)
+    }
+
+    fn check_values(&self, used: &BTreeSet<String>) -> Result<(), Failure> {
+        match used.iter().find(|value| !self.values.contains_key(*value)) {
+            Some(missing) => Err(Failure::WrongUse(format!(
+                "there is no value for {missing}: give it as --value {missing}=…"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The same, of which only the key with these attributes is returned.
@@ -191,6 +187,12 @@ impl TableReads {
         }
         settings
     }
+}
+
+/// The placeholders of these expressions that begin with this sign.
+fn used<'a>(expressions: impl Iterator<Item = &'a str>, sign: char) -> BTreeSet<String> {
+    let used = expressions.flat_map(|text| placeholders(text, sign));
+    used.map(str::to_owned).collect()
 }
 
 /// Items of a page of a scan that may be continued.

@@ -12,6 +12,7 @@ use super::input::Input;
 use super::read_so_far::ReadProgress;
 use super::record::{DENIED, Flaw, Format, Records, UNREACHABLE, may_be_read_elsewhere};
 use super::settled::SettledRecords;
+use crate::value_names::value_names;
 
 /// The most inputs that are open at the same time: file descriptors are limited, and each input has a buffer.
 const MOST_OPEN: usize = 32;
@@ -25,16 +26,7 @@ pub(crate) enum Order {
     Turns,
 }
 
-impl Order {
-    pub(crate) const ALL: [Self; 2] = [Self::File, Self::Turns];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Turns => "turns",
-        }
-    }
-}
+value_names!(Order, File = "file", Turns = "turns");
 
 /// The place of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

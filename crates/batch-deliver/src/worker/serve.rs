@@ -26,9 +26,7 @@ pub(crate) async fn work<W: Attempts>(
     let connection = worker.connection().within(region_of_arn(&activity), "the activity")?;
     let config = connection.config().await?;
     let activity = Activity::new(&config, &activity, console.clone());
-    let stop = Stop::default();
-    stop.print_warnings(console.clone(), can_be_renewed);
-    stop.on_interrupt(console.clone());
+    let stop = Stop::of_command(console, can_be_renewed);
     while let Some(task) = activity.next(&stop).await? {
         if !activity.confirm(&task, heartbeat).await {
             continue;

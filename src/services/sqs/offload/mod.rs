@@ -7,7 +7,7 @@ mod store;
 mod uploads;
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use self::uploads::{Upload, Uploads};
 use super::plain::PlainQueue;
 use super::{check, message_size};
 use crate::contract::Verdict;
+use crate::debug::debug_fields;
 use crate::invalid::InvalidEntry;
 use crate::report::Undelivered;
 
@@ -82,6 +83,7 @@ const REMOVALS: usize = 16;
 /// - key: a random UUID, without a prefix
 /// - upload timeout: 20 s
 #[derive(Clone)]
+#[must_use]
 pub struct Offload {
     store: Store,
     threshold: usize,
@@ -100,7 +102,6 @@ impl Offload {
 
     /// Offloads messages with more bytes than this, as [`message_size`](crate::targets::sqs::message_size) counts them; 0
     /// offloads all. Default: the queue's limit for a message.
-    #[must_use]
     pub fn threshold(mut self, bytes: usize) -> Self {
         self.threshold = bytes;
         self
@@ -111,7 +112,6 @@ impl Offload {
     /// # Panics
     /// If the prefix has more than 988 bytes (a key may have 1,024, and the UUID takes 36), contains anything but ASCII
     /// letters, digits and `/ . _ -`, starts with `.` or `/`, or contains `..`: the Extended Client Libraries accept no others.
-    #[must_use]
     #[track_caller]
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
@@ -137,7 +137,6 @@ impl Offload {
     ///
     /// # Panics
     /// If it is zero.
-    #[must_use]
     #[track_caller]
     pub fn upload_timeout(mut self, timeout: Duration) -> Self {
         assert!(!timeout.is_zero(), "the upload timeout must be longer than zero");
@@ -253,15 +252,12 @@ fn without_the_body(invalid: InvalidEntry) -> InvalidEntry {
     }
 }
 
-impl fmt::Debug for Offload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Offload")
-            .field("bucket", &self.store.bucket)
-            .field("prefix", &self.store.prefix)
-            .field("threshold", &self.threshold)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    offload: Offload,
+    bucket = offload.store.bucket,
+    prefix = offload.store.prefix,
+    threshold = offload.threshold,
+);
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ pub(crate) struct Condition {
     pub(super) parts: Vec<ConditionPart>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum ConditionPart {
     Test(Test),
     Not,

@@ -10,6 +10,16 @@ use crate::wire::Refusal;
 /// The types that `attribute_type` knows.
 const TYPES: [&str; 10] = ["B", "NULL", "SS", "BOOL", "L", "BS", "N", "NS", "S", "M"];
 
+/// The functions of conditions.
+pub(super) const FUNCTIONS: [&str; 6] = [
+    "attribute_exists",
+    "attribute_not_exists",
+    "attribute_type",
+    "begins_with",
+    "contains",
+    "size",
+];
+
 /// An operand, or a function that is a condition.
 pub(super) enum Term {
     Operand(Operand),
@@ -19,15 +29,7 @@ pub(super) enum Term {
 impl Parser<'_, '_> {
     /// A function whose name and parenthesis are taken. The operands of a function cannot be functions.
     pub(super) fn function(&mut self, name: &str) -> Result<Term, Refusal> {
-        let known = [
-            "attribute_exists",
-            "attribute_not_exists",
-            "attribute_type",
-            "begins_with",
-            "contains",
-            "size",
-        ];
-        let Some(known) = known.into_iter().find(|known| *known == name) else {
+        let Some(known) = FUNCTIONS.into_iter().find(|known| *known == name) else {
             return Err(match name {
                 "if_not_exists" | "list_append" => self.invalid(format_args!(
                     "The function is not allowed in a condition expression; function: {name}"
@@ -105,15 +107,7 @@ impl Parser<'_, '_> {
             if let Some(nested) = self.take_function() {
                 return Err(match (function, nested) {
                     ("size", "size") => self.wrong_type(function, "N"),
-                    (
-                        _,
-                        "size"
-                        | "attribute_exists"
-                        | "attribute_not_exists"
-                        | "attribute_type"
-                        | "begins_with"
-                        | "contains",
-                    ) => self.misused(nested),
+                    (_, nested) if FUNCTIONS.contains(&nested) => self.misused(nested),
                     _ => self.invalid(format_args!("Invalid function name; function: {nested}")),
                 });
             }

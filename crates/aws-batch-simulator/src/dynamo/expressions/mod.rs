@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 pub(super) use self::condition::Condition;
 pub(super) use self::key_condition::KeyCondition;
-use self::legacy::{LegacyMembers, check_mixed};
+use self::legacy::check_mixed;
 use self::parser::Parser;
 use self::placeholders::Placeholders;
 pub(super) use self::selection::Selection;
@@ -130,23 +130,18 @@ fn requested(change: &Change, wording: Wording) -> Result<ChangeExpressions, Ref
     if request["ConditionExpression"] == "" {
         Parser::of(request, "ConditionExpression", &mut placeholders)?;
     }
-    let update = match Parser::of(request, "UpdateExpression", &mut placeholders)? {
-        Some(_) if change.kind != ChangeKind::Update => None,
-        Some(parser) => Some(parser.update()?),
-        None => None,
-    };
-    let condition = match Parser::of(request, "ConditionExpression", &mut placeholders)? {
-        Some(parser) => Some(parser.condition()?),
-        None => None,
-    };
+    let update = Parser::of(request, "UpdateExpression", &mut placeholders)?;
+    let update = update.filter(|_| change.kind == ChangeKind::Update);
+    let update = update.map(Parser::update).transpose()?;
+    let condition = Parser::of(request, "ConditionExpression", &mut placeholders)?;
+    let condition = condition.map(Parser::condition).transpose()?;
     placeholders.check_all_used()?;
-    let legacy = LegacyMembers { wording };
-    let expected = legacy.conditions(&request["Expected"], &request["ConditionalOperator"])?;
+    let expected = legacy::conditions(&request["Expected"], &request["ConditionalOperator"], wording)?;
     Ok(ChangeExpressions {
         condition: condition.or(expected).unwrap_or_default(),
         update: match update {
             Some(update) => Some(update),
-            None => legacy.updates(request)?,
+            None => legacy::updates(request, wording)?,
         },
     })
 }

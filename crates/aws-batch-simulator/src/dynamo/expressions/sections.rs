@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::comparison::tag;
+use super::function::FUNCTIONS;
 use super::parser::Parser;
 use super::path::{Path, problem_of_paths};
 use super::update::{ActionKind, Assignment, Update, UpdateAction, UpdateTerm};
@@ -123,11 +124,7 @@ impl Parser<'_, '_> {
 
     fn update_function(&mut self, name: &str) -> Result<UpdateTerm, Refusal> {
         if !matches!(name, "if_not_exists" | "list_append") {
-            let is_known = matches!(
-                name,
-                "attribute_exists" | "attribute_not_exists" | "attribute_type" | "begins_with" | "contains" | "size"
-            );
-            return Err(if is_known {
+            return Err(if FUNCTIONS.contains(&name) {
                 self.invalid(format_args!(
                     "The function is not allowed in an update expression; function: {name}"
                 ))

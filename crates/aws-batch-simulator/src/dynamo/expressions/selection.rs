@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
-use super::legacy::{LegacyMembers, check_mixed};
+use super::legacy::{check_mixed, conditions};
 use super::parser::Parser;
 use super::placeholders::Placeholders;
 use super::projection::Projection;
@@ -54,7 +54,7 @@ impl Selection {
         let projection = Projection::of(request, &mut placeholders)?;
         let condition = match Parser::of(request, "KeyConditionExpression", &mut placeholders)? {
             Some(parser) => Some(parser.condition()?),
-            None => legacy_conditions().conditions(&request["KeyConditions"], &Value::Null)?,
+            None => conditions(&request["KeyConditions"], &Value::Null, Wording::Plain)?,
         };
         let condition = condition.ok_or_else(|| {
             Refusal::validation(
@@ -105,12 +105,6 @@ impl Selection {
     }
 }
 
-fn legacy_conditions() -> LegacyMembers {
-    LegacyMembers {
-        wording: Wording::Plain,
-    }
-}
-
 fn filter<'a>(
     request: &'a Value,
     legacy: &str,
@@ -118,6 +112,6 @@ fn filter<'a>(
 ) -> Result<Option<Condition>, Refusal> {
     match Parser::of(request, "FilterExpression", placeholders)? {
         Some(parser) => Ok(Some(parser.condition()?)),
-        None => legacy_conditions().conditions(&request[legacy], &request["ConditionalOperator"]),
+        None => conditions(&request[legacy], &request["ConditionalOperator"], Wording::Plain),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, ScalarAttributeType, TableDescription};
+use aws_sdk_dynamodb::types::{AttributeValue, KeyType as Role, TableDescription};
 use serde_json::Value;
 
 use super::{Item, to_json};
@@ -41,15 +41,9 @@ impl Key {
                 .attribute_definitions()
                 .iter()
                 .find(|definition| definition.attribute_name() == name)?;
-            let kind = match definition.attribute_type() {
-                ScalarAttributeType::S => KeyType::S,
-                ScalarAttributeType::N => KeyType::N,
-                ScalarAttributeType::B => KeyType::B,
-                _ => return None,
-            };
             Some(KeyAttribute {
                 name: name.to_owned(),
-                kind,
+                kind: KeyType::of(definition.attribute_type().as_str())?,
             })
         };
         Some(Self {
@@ -77,34 +71,44 @@ impl Key {
     /// Checks that the item has this key, with the types of the table.
     pub(crate) fn check(&self, item: &Item) -> Result<(), Flaw> {
         for KeyAttribute { name, kind } in self.attributes() {
+            let wanted = kind.words();
             let found = match item.get(name) {
                 None => {
                     return Err(Flaw::new(format!(
                         "there is no {name}, which is part of the table's key"
                     )));
                 }
-                Some(AttributeValue::S(_)) if *kind == KeyType::S => continue,
-                Some(AttributeValue::N(_)) if *kind == KeyType::N => continue,
-                Some(AttributeValue::B(_)) if *kind == KeyType::B => continue,
-                Some(AttributeValue::S(_)) => "a string",
-                Some(AttributeValue::N(_)) => "a number",
-                Some(AttributeValue::B(_)) => "binary",
+                Some(AttributeValue::S(_)) => KeyType::S.words(),
+                Some(AttributeValue::N(_)) => KeyType::N.words(),
+                Some(AttributeValue::B(_)) => KeyType::B.words(),
                 Some(_) => "neither a string nor a number nor binary",
             };
-            let wanted = words(*kind);
-            return Err(Flaw::new(format!(
-                "{name} is {found}, but in the table's key it is {wanted}"
-            )));
+            if found != wanted {
+                return Err(Flaw::new(format!(
+                    "{name} is {found}, but in the table's key it is {wanted}"
+                )));
+            }
         }
         Ok(())
     }
 }
 
-fn words(kind: KeyType) -> &'static str {
-    match kind {
-        KeyType::S => "a string",
-        KeyType::N => "a number",
-        KeyType::B => "binary",
+impl KeyType {
+    fn of(letter: &str) -> Option<Self> {
+        match letter {
+            "S" => Some(Self::S),
+            "N" => Some(Self::N),
+            "B" => Some(Self::B),
+            _ => None,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::S => "a string",
+            Self::N => "a number",
+            Self::B => "binary",
+        }
     }
 }
 
@@ -115,16 +119,13 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, String> {
         let attribute = |text: &str| {
             let (name, kind) = text.trim().rsplit_once(':').unwrap_or((text.trim(), "S"));
-            let kind = match kind {
-                "S" => KeyType::S,
-                "N" => KeyType::N,
-                "B" => KeyType::B,
-                other => return Err(format!("a key attribute is of the type S, N or B, not {other}")),
-            };
-            let name = name.to_owned();
-            Ok(KeyAttribute { name, kind })
+            Ok(KeyAttribute {
+                name: name.to_owned(),
+                kind: KeyType::of(kind)
+                    .ok_or_else(|| format!("a key attribute is of the type S, N or B, not {kind}"))?,
+            })
         };
-        let attributes: Vec<_> = text.split(',').map(attribute).collect::<Result<_, _>>()?;
+        let attributes: Vec<_> = text.split(',').map(attribute).collect::<Result<_, String>>()?;
         let is_named = |attribute: &KeyAttribute| !attribute.name.is_empty();
         match &attributes[..] {
             [partition] if is_named(partition) => Ok(Self {

@@ -6,6 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::Item;
 use super::typed::to_json;
+use crate::value_names::value_names;
 
 /// How an item is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,16 +17,9 @@ pub(crate) enum ItemFormat {
     Json,
 }
 
+value_names!(ItemFormat, Dynamodb = "dynamodb", Json = "json");
+
 impl ItemFormat {
-    pub(crate) const ALL: [Self; 2] = [Self::Dynamodb, Self::Json];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Dynamodb => "dynamodb",
-            Self::Json => "json",
-        }
-    }
-
     /// Appends the item as a line, its attributes in the order of their names. Returns whether none of it was lost.
     pub(crate) fn append(self, item: &Item, lines: &mut Vec<u8>) -> bool {
         let is_whole = match self {

@@ -9,6 +9,6 @@ mod objects;
 pub(crate) mod put;
 mod queue;
 
-pub(crate) use self::group::{GroupedMessages, Groups};
+pub(crate) use self::group::Groups;
 pub(crate) use self::objects::Keys;
 pub(crate) use self::queue::Messages;

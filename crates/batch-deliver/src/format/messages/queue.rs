@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::attribute::{Attribute, Value, attributes, shortened, text, unreadable, utf8};
+use super::group::Groups;
 use crate::format::container::Container;
+use crate::format::document::Members;
 use crate::format::dumps::{EVENT, dump, is_event_of_messages};
 use crate::format::line_records::{LineParser, LineRecords};
 use crate::format::text::{lines_of_text, refusal};
@@ -20,21 +22,32 @@ use crate::source::{Flaw, Format, Records};
 pub(crate) struct Messages {
     pub(crate) is_json: bool,
     pub(crate) keeps_text: bool,
+    pub(crate) groups: Groups,
+}
+
+impl Messages {
+    fn records(
+        &self,
+        input: Box<dyn Read + Send>,
+        members: impl Fn(Container) -> Option<Members>,
+    ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
+        let parse = MessageLine {
+            is_json: self.is_json,
+            groups: self.groups.clone(),
+        };
+        Ok(Box::new(if self.is_json {
+            LineRecords::objects(input, members, |_| false, parse, self.keeps_text)?
+        } else {
+            LineRecords::new(input, parse, self.keeps_text)
+        }))
+    }
 }
 
 impl Format<SendMessageBatchRequestEntry> for Messages {
     fn open(&self, input: Box<dyn Read + Send>, _: &str) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
-        Ok(if self.is_json {
-            let members = |container: Container| container.members(None).filter(|_| container == Container::Messages);
-            Box::new(LineRecords::objects(
-                input,
-                members,
-                |_| false,
-                JsonMessage,
-                self.keeps_text,
-            )?)
-        } else {
-            Box::new(LineRecords::new(lines_of_text(input)?, BodyLine, self.keeps_text))
+        let input = if self.is_json { input } else { lines_of_text(input)? };
+        self.records(input, |container| {
+            container.members(None).filter(|_| container == Container::Messages)
         })
     }
 
@@ -44,17 +57,7 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
         part: Box<dyn Read + Send>,
         _: &str,
     ) -> io::Result<Box<dyn Records<SendMessageBatchRequestEntry>>> {
-        Ok(if self.is_json {
-            Box::new(LineRecords::objects(
-                part,
-                |_| None,
-                |_| false,
-                JsonMessage,
-                self.keeps_text,
-            )?)
-        } else {
-            Box::new(LineRecords::new(part, BodyLine, self.keeps_text))
-        })
+        self.records(part, |_| None)
     }
 
     fn can_be_cut(&self, start: &[u8], _: &str) -> bool {
@@ -62,17 +65,23 @@ impl Format<SendMessageBatchRequestEntry> for Messages {
     }
 }
 
-/// The line is the body.
-struct BodyLine;
+struct MessageLine {
+    is_json: bool,
+    groups: Groups,
+}
 
-impl LineParser<SendMessageBatchRequestEntry> for BodyLine {
+impl LineParser<SendMessageBatchRequestEntry> for MessageLine {
     fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        built(SendMessageBatchRequestEntry::builder().message_body(utf8(line)?))
+        let mut message = if self.is_json { of_json(line)? } else { of_text(line)? };
+        self.groups.complete(&mut message.message_group_id)?;
+        Ok(message)
     }
 }
 
-/// The line is a JSON object with the body and its other parts.
-struct JsonMessage;
+/// The line is the body.
+fn of_text(line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
+    built(SendMessageBatchRequestEntry::builder().message_body(utf8(line)?))
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,28 +131,27 @@ impl<'a> From<MessageEnvelope<'a>> for MessageFields<'a> {
     }
 }
 
-impl LineParser<SendMessageBatchRequestEntry> for JsonMessage {
-    fn parse(&mut self, line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        let fields = serde_json::from_slice::<MessageFields<'_>>(line).or_else(|error| {
-            let received = serde_json::from_slice::<MessageEnvelope<'_>>(line);
-            received
-                .map(MessageFields::from)
-                .map_err(|_| match serde_json::from_slice(line) {
-                    Ok(members) => at_fault(&members),
-                    Err(_) => unreadable(&error, line, DATA, SYNTAX),
-                })
-        })?;
-        if let Some((name, _)) = fields.attributes.iter().find(|(name, value)| is_of_queue(name, value)) {
-            return Err(Flaw::new(format!("{} {OF_QUEUE}", shortened(name))));
-        }
-        let message = SendMessageBatchRequestEntry::builder()
-            .message_body(text(fields.body)?)
-            .set_message_attributes(attributes(fields.attributes, attribute)?)
-            .set_message_group_id(fields.group_id)
-            .set_message_deduplication_id(fields.dedup_id)
-            .set_delay_seconds(fields.delay);
-        built(message)
+/// The line is a JSON object with the body and its other parts.
+fn of_json(line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
+    let fields = serde_json::from_slice::<MessageFields<'_>>(line).or_else(|error| {
+        let received = serde_json::from_slice::<MessageEnvelope<'_>>(line);
+        received
+            .map(MessageFields::from)
+            .map_err(|_| match serde_json::from_slice(line) {
+                Ok(members) => at_fault(&members),
+                Err(_) => unreadable(&error, line, DATA, SYNTAX),
+            })
+    })?;
+    if let Some((name, _)) = fields.attributes.iter().find(|(name, value)| is_of_queue(name, value)) {
+        return Err(Flaw::new(format!("{} {OF_QUEUE}", shortened(name))));
     }
+    let message = SendMessageBatchRequestEntry::builder()
+        .message_body(text(fields.body)?)
+        .set_message_attributes(attributes(fields.attributes, attribute)?)
+        .set_message_group_id(fields.group_id)
+        .set_message_deduplication_id(fields.dedup_id)
+        .set_delay_seconds(fields.delay);
+    built(message)
 }
 
 /// What a queue says about a message, which is not to be sent as an attribute of the message itself.
@@ -236,14 +244,14 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<SendMessageBatchRequestEntry, Flaw> {
-        JsonMessage.parse(line.as_bytes())
+        of_json(line.as_bytes())
     }
 
     #[test]
     fn a_line_of_text_is_the_body() {
-        let message = BodyLine.parse("größe {\"a\":1}".as_bytes()).unwrap();
+        let message = of_text("größe {\"a\":1}".as_bytes()).unwrap();
         assert_eq!(message.message_body(), "größe {\"a\":1}");
-        assert_eq!(BodyLine.parse(b"ab\xFFc").unwrap_err().column, Some(3));
+        assert_eq!(of_text(b"ab\xFFc").unwrap_err().column, Some(3));
     }
 
     #[test]

@@ -41,9 +41,9 @@ impl BadLineFiles {
         })
     }
 
-    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<UnsyncedWrite> {
+    pub(super) fn write(&self, letter: Letter) -> io::Result<UnsyncedWrite> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let content = FileKind::of(letter);
+        let content = FileKind::of(&letter);
         let index = loop {
             let fitting = open.iter().position(|file| file.content == content);
             let empty = || open.iter().position(|file| file.content == FileKind::Nothing);
@@ -56,8 +56,9 @@ impl BadLineFiles {
             open.push(next.map_err(|failure| io::Error::other(failure.to_string()))?);
         };
         let file = &mut open[index];
+        let has_text = letter.text.is_some();
         let unsynced = file.files.write(letter)?;
-        if letter.text.is_some() {
+        if has_text {
             file.content = content;
         }
         Ok(unsynced)
@@ -110,7 +111,7 @@ mod tests {
             ("a.csv", 7),
             &Flaw::new("no"),
         );
-        files.write(&letter).unwrap();
+        files.write(letter).unwrap();
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::letter::{Letter, LettersWritten};
 use super::unit::{WITHIN, cause_of, remove_unfinished};
@@ -39,8 +39,8 @@ pub(super) enum FileKind {
 }
 
 impl FileKind {
-    pub(super) fn of(letter: &Letter<'_>) -> Self {
-        letter.header.map_or(Self::Lines, |header| Self::Rows(header.to_vec()))
+    pub(super) fn of(letter: &Letter) -> Self {
+        letter.header.clone().map_or(Self::Lines, Self::Rows)
     }
 }
 
@@ -53,18 +53,10 @@ struct FilePair {
     error: Option<io::Error>,
 }
 
-/// What waits to be stored with others.
-#[derive(Debug)]
-struct WaitingLetter {
-    header: Option<Vec<u8>>,
-    text: Option<Vec<u8>>,
-    cause: Map<String, Value>,
-}
-
-/// The letters of a run, and the files in which they are stored.
+/// The letters of a run that wait to be stored with others, and their files.
 #[derive(Debug)]
 struct LetterStore {
-    waiting: Mutex<Vec<WaitingLetter>>,
+    waiting: Mutex<Vec<Letter>>,
     files: Mutex<FilePair>,
 }
 
@@ -136,22 +128,18 @@ impl LetterFiles {
     }
 
     /// Takes an entry, which is stored when it is synced. After the first error nothing more is written.
-    pub(super) fn write(&self, letter: &Letter<'_>) -> io::Result<UnsyncedWrite> {
+    pub(super) fn write(&self, letter: Letter) -> io::Result<UnsyncedWrite> {
         if let Some(error) = self.sync.error() {
             return Err(error.kind().into());
         }
-        if let (Some(fed_back), Some(text)) = (&self.fed_back, letter.text)
+        if let (Some(fed_back), Some(text)) = (&self.fed_back, &letter.text)
             && let Err(error) = fed_back.check(text)
         {
             let kind = error.kind();
             self.store.files().error.get_or_insert(error);
             return Err(kind.into());
         }
-        self.store.waiting().push(WaitingLetter {
-            header: letter.header.map(<[u8]>::to_vec),
-            text: letter.text.map(<[u8]>::to_vec),
-            cause: letter.cause.clone(),
-        });
+        self.store.waiting().push(letter);
         Ok(self.sync.written())
     }
 
@@ -180,7 +168,7 @@ pub(in crate::keeping) fn causes_of(path: &Path) -> PathBuf {
 }
 
 impl LetterStore {
-    fn waiting(&self) -> MutexGuard<'_, Vec<WaitingLetter>> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Letter>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -216,7 +204,7 @@ impl LetterStore {
 }
 
 impl FilePair {
-    fn store(&mut self, group: &[WaitingLetter]) -> io::Result<()> {
+    fn store(&mut self, group: &[Letter]) -> io::Result<()> {
         let (mut causes, mut letters) = (Vec::new(), Vec::new());
         for letter in group {
             let begin = letters.len();
@@ -261,7 +249,7 @@ mod tests {
     use super::*;
     use crate::sink::UndeliveredEntry;
 
-    fn letter(text: &[u8]) -> Letter<'_> {
+    fn letter(text: &[u8]) -> Letter {
         let mut undelivered = UndeliveredEntry::unattempted(0);
         (undelivered.attempts, undelivered.may_have_been_delivered) = (2, true);
         Letter::of_entry(text, ("a.jsonl", 7), &undelivered)
@@ -284,7 +272,7 @@ mod tests {
         let path = folder.path().join("dead");
         fs::write(&path, "{\"id\": 1}\nmine").unwrap();
         let dead = LetterFiles::open(&path).unwrap();
-        dead.write(&letter(b"{\"id\": 2}")).unwrap();
+        dead.write(letter(b"{\"id\": 2}")).unwrap();
         assert_eq!(dead.close().letters, 1);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"id\": 1}\nmine\n{\"id\": 2}\n");
     }
@@ -295,7 +283,7 @@ mod tests {
         let (path, causes) = (folder.path().join("dead"), folder.path().join("dead.causes.jsonl"));
         let dead = LetterFiles::open(&path).unwrap();
         for id in 1..=3 {
-            dead.write(&letter(format!("{{\"id\": {id}}}").as_bytes())).unwrap();
+            dead.write(letter(format!("{{\"id\": {id}}}").as_bytes())).unwrap();
         }
         dead.close();
         drop(dead);
@@ -308,7 +296,7 @@ mod tests {
             let lines = length / "{\"id\": 1}\n".len();
             assert_eq!(fs::read(&path).unwrap(), &entries[..lines * 10], "{length}");
             assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), lines);
-            dead.write(&letter(b"{\"id\": 4}")).unwrap();
+            dead.write(letter(b"{\"id\": 4}")).unwrap();
             dead.close();
             assert_eq!(fs::read_to_string(&causes).unwrap().lines().count(), lines + 1);
             assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), lines + 1);
@@ -333,7 +321,7 @@ mod tests {
         let path = folder.path().join("dead");
         fs::write(&path, "").unwrap();
         let dead = LetterFiles::open(&path).unwrap();
-        dead.write(&letter(b"{\"id\": 1}")).unwrap();
+        dead.write(letter(b"{\"id\": 1}")).unwrap();
         assert_eq!(dead.close().letters, 1);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\"id\": 1}\n");
         let causes = fs::read_to_string(folder.path().join("dead.causes.jsonl")).unwrap();
@@ -370,7 +358,7 @@ mod tests {
         let path = folder.path().join("dead");
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let dead = LetterFiles::open(&path).unwrap();
-        dead.write(&letter(b"{}")).unwrap();
+        dead.write(letter(b"{}")).unwrap();
         let written = dead.close();
         assert_eq!((written.letters, written.error.is_some()), (0, true));
         assert!(!folder.path().join("dead.causes.jsonl").exists());

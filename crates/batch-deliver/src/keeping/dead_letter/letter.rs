@@ -6,18 +6,19 @@ use crate::sink::UndeliveredEntry;
 use crate::source::Flaw;
 
 /// An undelivered entry, or a line that could not be read.
-pub(crate) struct Letter<'a> {
+#[derive(Debug)]
+pub(crate) struct Letter {
     /// The header without which a row cannot be read.
-    pub(super) header: Option<&'a [u8]>,
+    pub(super) header: Option<Vec<u8>>,
     /// The text in the input. A line that is too long has none.
-    pub(super) text: Option<&'a [u8]>,
+    pub(super) text: Option<Vec<u8>>,
     /// Everything but the text.
     pub(super) cause: Map<String, Value>,
 }
 
-impl<'a> Letter<'a> {
+impl Letter {
     /// An entry that was not delivered. Its text becomes a line.
-    pub(crate) fn of_entry(text: &'a [u8], (file, line): (&str, u64), undelivered: &UndeliveredEntry) -> Self {
+    pub(crate) fn of_entry(text: &[u8], (file, line): (&str, u64), undelivered: &UndeliveredEntry) -> Self {
         let cause = json!({
             "cause": undelivered.words(),
             "code": undelivered.code(),
@@ -29,15 +30,15 @@ impl<'a> Letter<'a> {
         });
         Self {
             header: None,
-            text: Some(text),
+            text: Some(text.to_vec()),
             cause: object(cause),
         }
     }
 
     /// A line, or a row below this header, that could not be read.
     pub(crate) fn of_bad_line(
-        header: Option<&'a [u8]>,
-        text: Option<&'a [u8]>,
+        header: Option<&[u8]>,
+        text: Option<&[u8]>,
         (file, line): (&str, u64),
         flaw: &Flaw,
     ) -> Self {
@@ -75,7 +76,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-fn without_line_end(text: &[u8]) -> &[u8] {
+fn without_line_end(text: &[u8]) -> Vec<u8> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
-    text.strip_suffix(b"\r").unwrap_or(text)
+    text.strip_suffix(b"\r").unwrap_or(text).to_vec()
 }

@@ -82,7 +82,7 @@ impl DeadLetter {
     }
 
     /// Writes an undelivered entry. After the first error nothing more is written.
-    pub(crate) async fn write(&self, letter: &Letter<'_>) -> io::Result<LetterReceipt> {
+    pub(crate) async fn write(&self, letter: Letter) -> io::Result<LetterReceipt> {
         match self {
             Self::Files { entries, .. } => entries.write(letter).map(LetterReceipt::Written),
             Self::Objects { entries, .. } => Ok(LetterReceipt::Waiting(entries.write(letter).await)),
@@ -90,7 +90,7 @@ impl DeadLetter {
     }
 
     /// Writes a line that could not be read. After the first error nothing more is written.
-    pub(crate) async fn write_bad_line(&self, letter: &Letter<'_>) -> io::Result<LetterReceipt> {
+    pub(crate) async fn write_bad_line(&self, letter: Letter) -> io::Result<LetterReceipt> {
         match self {
             Self::Files { bad_lines, .. } => bad_lines.write(letter).map(LetterReceipt::Written),
             Self::Objects { bad_lines, .. } => Ok(LetterReceipt::Waiting(bad_lines.write(letter).await)),

@@ -80,12 +80,12 @@ impl LetterObjects {
     }
 
     /// Hands a letter over for the next piece. Waits if many are waiting.
-    pub(super) async fn write(&self, letter: &Letter<'_>) -> PieceReceipt {
+    pub(super) async fn write(&self, letter: Letter) -> PieceReceipt {
         let (kept, is_kept) = oneshot::channel();
         let waiting = WaitingLetter {
-            header: letter.header.map(<[u8]>::to_vec),
-            text: letter.text.map(<[u8]>::to_vec),
-            cause: Value::Object(letter.cause.clone()).to_string(),
+            header: letter.header,
+            text: letter.text,
+            cause: Value::Object(letter.cause).to_string(),
             kept,
         };
         // The receiver is gone after an earlier error.

@@ -113,9 +113,10 @@ impl Identity {
         }
         let word = |value: Option<&String>| value.map_or_else(|| "not given".to_owned(), Clone::clone);
         let words = format!("the {name} was {}, and is {}", word(before), word(new));
-        Some(match of_place {
-            Some((_, advice)) => IdentityDifference::of_place(format!("{words}: {advice}")),
-            None => IdentityDifference::of_options(format!("{words}: to continue, give it as before")),
+        let advice = of_place.map_or("to continue, give it as before", |(_, advice)| advice);
+        Some(IdentityDifference {
+            words: format!("{words}: {advice}"),
+            can_be_trusted: of_place.is_some(),
         })
     }
 
@@ -172,12 +173,8 @@ impl Identity {
                 },
             };
             // With another number of records, it would give all that are read after it other numbers.
-            let of_kind = if self.is_read_last(index) {
-                IdentityDifference::of_place
-            } else {
-                IdentityDifference::of_options
-            };
-            differences.extend(changed.map(of_kind));
+            let can_be_trusted = self.is_read_last(index);
+            differences.extend(changed.map(|words| IdentityDifference { words, can_be_trusted }));
         }
         differences
     }
@@ -205,13 +202,6 @@ impl IdentityDifference {
         Self {
             words,
             can_be_trusted: false,
-        }
-    }
-
-    fn of_place(words: String) -> Self {
-        Self {
-            words,
-            can_be_trusted: true,
         }
     }
 
