@@ -22,12 +22,36 @@ pub(crate) fn by_id(
     accepted: impl IntoIterator<Item = (impl AsRef<str>, Verdict)>,
     failed: impl IntoIterator<Item = (impl AsRef<str>, Verdict)>,
 ) -> Answer {
-    let places: Vec<_> = (0..sent).map(Some).collect();
-    let accepted = accepted
-        .into_iter()
-        .map(|(id, acceptance)| (place(id.as_ref()), acceptance));
-    let failed = failed.into_iter().map(|(id, failure)| (place(id.as_ref()), failure));
-    by_name(service, &places, accepted, failed, false)
+    let mut verdicts: Vec<Option<Verdict>> = vec![None; sent];
+    let mut unknown = 0_usize;
+    for (id, failure) in failed {
+        match place(id.as_ref(), sent) {
+            Some(place) => {
+                verdicts[place].get_or_insert(failure);
+            }
+            None => unknown += 1,
+        }
+    }
+    for (id, acceptance) in accepted {
+        match place(id.as_ref(), sent) {
+            Some(place) => {
+                let has_failed = verdicts[place].as_ref().is_some_and(|verdict| !verdict.is_accepted());
+                verdicts[place] = Some(if has_failed {
+                    unanswered("both accepted and failed")
+                } else {
+                    acceptance
+                });
+            }
+            None => unknown += 1,
+        }
+    }
+    warn_of_unsent(service, unknown);
+    let verdicts = verdicts.into_iter();
+    Answer::Each(
+        verdicts
+            .map(|verdict| verdict.unwrap_or_else(|| unanswered("neither accepted nor failed")))
+            .collect(),
+    )
 }
 
 /// Reads the list of the answer to a call with `sent` entries, in the order of the entries.
@@ -59,7 +83,7 @@ pub(crate) fn entry_verdict(code: Option<&str>, message: Option<&str>, accepted:
 pub(crate) fn by_name<N: Copy + Eq + Hash>(
     service: &'static str,
     sent: &[N],
-    accepted: impl IntoIterator<Item = (N, Verdict)>,
+    accepted: impl IntoIterator<Item = N>,
     failed: impl IntoIterator<Item = (N, Verdict)>,
     names_failures_alone: bool,
 ) -> Answer {
@@ -74,14 +98,14 @@ pub(crate) fn by_name<N: Copy + Eq + Hash>(
         }
     }
     let is_complete = names_failures_alone && unknown == 0;
-    for (name, acceptance) in accepted {
+    for name in accepted {
         match verdicts.get_mut(&name) {
             Some(verdict) => {
                 let has_failed = verdict.as_ref().is_some_and(|verdict| !verdict.is_accepted());
                 *verdict = Some(if has_failed {
                     unanswered("both accepted and failed")
                 } else {
-                    acceptance
+                    Verdict::Accepted
                 });
             }
             None => unknown += 1,
@@ -111,10 +135,11 @@ pub(crate) fn of_whole_call(request_id: Option<&str>) -> Answer {
     })
 }
 
-/// The place that an id stands for. `01` and `+1` were not sent.
-fn place(id: &str) -> Option<usize> {
+/// The place that an id stands for, if it was sent. `01` and `+1` were not sent.
+fn place(id: &str, sent: usize) -> Option<usize> {
+    let place = id.parse().ok()?;
     let is_spelled_so = id == "0" || !id.starts_with(['0', '+']);
-    id.parse().ok().filter(|_| is_spelled_so)
+    (place < sent && is_spelled_so).then_some(place)
 }
 
 fn unanswered(code: &'static str) -> Verdict {
@@ -247,8 +272,7 @@ mod tests {
             let failed = failed
                 .iter()
                 .map(|(name, code)| (*name, classify_entry(code, true, None)));
-            let accepted = accepted.iter().map(|name| (*name, Verdict::Accepted));
-            let answer = by_name("S3", sent, accepted, failed, names_failures_alone);
+            let answer = by_name("S3", sent, accepted.iter().copied(), failed, names_failures_alone);
             letters(&answer, sent.len())
         }
 

@@ -110,7 +110,7 @@ impl S3Deletions {
             .iter()
             .map(|object| (object.key(), object.version_id()))
             .collect();
-        let deleted = output.deleted().iter().map(deleted);
+        let deleted = output.deleted().iter().map(name_of_deleted);
         let failed = output.errors().iter().map(failed);
         by_name("S3", &names, deleted, failed, self.is_quiet)
     }
@@ -181,9 +181,8 @@ fn is_in_xml(character: char) -> bool {
 /// What an answer names an object by.
 type Name<'a> = (&'a str, Option<&'a str>);
 
-fn deleted(object: &DeletedObject) -> (Name<'_>, Verdict) {
-    let name = (object.key().unwrap_or_default(), object.version_id());
-    (name, Verdict::Accepted)
+fn name_of_deleted(object: &DeletedObject) -> Name<'_> {
+    (object.key().unwrap_or_default(), object.version_id())
 }
 
 fn failed(error: &Error) -> (Name<'_>, Verdict) {
