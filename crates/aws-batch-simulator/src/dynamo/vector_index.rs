@@ -76,7 +76,6 @@ impl VectorIndexOptions {
     /// How much the index accepts, in KiB of `VectorWriteRequestBytes`. As with [`IndexOptions`](super::IndexOptions), a write for which
     /// it has too little left is throttled, and the reason names the index. This is an assumption: neither the limits of vector indexes nor
     /// the reasons that name them are published.
-    #[must_use]
     pub fn throughput(mut self, throughput: impl Into<Throughput>) -> Self {
         self.throughput = throughput.into();
         self

@@ -40,9 +40,10 @@ pub(crate) async fn stream(
         simulate: SimulatedService::stream,
         of_simulator: Simulator::kinesis_client,
         of_config: aws_sdk_kinesis::Client::new,
-        target: match is_ordered {
-            false => |client, stream| KinesisStream::new(client, stream),
-            true => |client, stream| KinesisStream::new(client, stream).ordered(),
+        target: if is_ordered {
+            |client, stream| KinesisStream::new(client, stream).ordered()
+        } else {
+            |client, stream| KinesisStream::new(client, stream)
         },
         measure: |_, record| EntrySize::in_units(record_size(record), PAYLOAD_UNIT),
         content: None,
@@ -50,9 +51,10 @@ pub(crate) async fn stream(
     };
     if aggregate {
         service.simulate = SimulatedService::aggregated_stream;
-        service.target = match is_ordered {
-            false => |client, stream| KinesisStream::new(client, stream).aggregated(),
-            true => |client, stream| KinesisStream::new(client, stream).aggregated().ordered(),
+        service.target = if is_ordered {
+            |client, stream| KinesisStream::new(client, stream).aggregated().ordered()
+        } else {
+            |client, stream| KinesisStream::new(client, stream).aggregated()
         };
         // The payload units are those of all together.
         service.measure = |_, record| EntrySize::in_units(record_size(record), 1);
@@ -88,9 +90,10 @@ pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Resul
         simulate: SimulatedService::topic,
         of_simulator: Simulator::sns_client,
         of_config: aws_sdk_sns::Client::new,
-        target: match is_loose {
-            false => |client, arn| SnsTopic::new(client, arn).strict_order(),
-            true => |client, arn| SnsTopic::new(client, arn),
+        target: if is_loose {
+            |client, arn| SnsTopic::new(client, arn)
+        } else {
+            |client, arn| SnsTopic::new(client, arn).strict_order()
         },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
         content: Some(|message| hash(message.message())),
@@ -149,8 +152,10 @@ impl<C, T: Target> PutService<C, T> {
             }
             ((self.of_config)(&config), settings, None)
         };
+        #[expect(clippy::case_sensitive_file_extension_comparisons, reason = "SNS names them so")]
+        let is_fifo = name.ends_with(".fifo");
         Ok(Destination {
-            content: self.content.filter(|_| name.ends_with(".fifo")),
+            content: self.content.filter(|_| is_fifo),
             target: (self.target)(client, &name),
             name,
             measure: self.measure,
