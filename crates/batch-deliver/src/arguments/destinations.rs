@@ -122,8 +122,7 @@ const LONGEST_GROUP: usize = 128;
 
 pub(super) const GROUP: &str = "The group of messages that have none, for FIFO queues and topics";
 
-pub(super) const LOOSE_ORDER: &str = "Let messages of one group of a FIFO queue or topic share a call: faster with few groups, but \
-                                      one that fails alone arrives after those behind it";
+pub(super) const LOOSE_ORDER: &str = "Faster for few FIFO groups; failures lose their order";
 
 /// A group, as SQS and SNS accept it.
 pub(super) fn group(text: &str) -> Result<String, String> {

@@ -115,7 +115,7 @@ const NOT_FOR_EXPORTS: [&str; 22] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArguments {
-    /// The activity to get shards from; not for Lambda functions
+    /// The activity to get shards from, unless on Lambda
     #[arg(long, value_name = "ARN")]
     pub(crate) activity: Option<String>,
     /// The table, by its name or ARN
