@@ -13,8 +13,8 @@ use super::undelivered::{UndeliveredEntry, printed_fault};
 /// What came of a delivery.
 pub(crate) struct DeliveryResult<E>(Result<Report, DeliveryError<E>>);
 
-/// Delivers the entries, and notes those that the service has dropped if they are counted. Calls `decided` with the position of each one that is not handed back and what became of it, and
-/// `undelivered` with each one that is, and waits for what this returns.
+/// Delivers the entries. Notes in `duplicates` those that the service has dropped, if they are counted. Calls `decided` with the position of
+/// each one that is not handed back and what became of it, and `undelivered` with each one that is, and waits for what this returns.
 pub(crate) async fn deliver<T, S, X, F>(
     target: T,
     options: DeliveryOptions,

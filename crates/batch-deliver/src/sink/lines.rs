@@ -189,7 +189,10 @@ impl LineWriter {
 
     fn failed(&self, error: &io::Error) -> Failure {
         if error.kind() == io::ErrorKind::ResourceBusy {
-            return Failure::InUse(format!("{} was put by another process meanwhile", self.name));
+            return Failure::InUse(format!(
+                "{} was put meanwhile, by another process or by an attempt whose answer was lost",
+                self.name
+            ));
         }
         Failure::Failed(format!("{} cannot be written: {error}", self.name))
     }

@@ -291,6 +291,21 @@ mod tests {
         fill.set_entries(Some(entries.collect())).send().await.unwrap();
     }
 
+    /// A move of all messages from one queue to another.
+    fn moving(simulated: &SimulatedService, from: &Queue, to: &Queue, stop: CancellationToken) -> Move {
+        let existing = |queue: &Queue| existing_queue_in(simulated, queue.url(), &"a".parse().unwrap());
+        Move {
+            from: existing(from),
+            to: existing(to),
+            filter: MessageFilter::default(),
+            source: None,
+            most: None,
+            group: None,
+            options: DeliveryOptions::default(),
+            stop,
+        }
+    }
+
     /// Their deletions would be tried for a quarter of an hour.
     #[tokio::test(start_paused = true)]
     async fn a_move_that_is_stopped_does_not_wait_for_deletions_that_are_throttled() {
@@ -304,18 +319,8 @@ mod tests {
         // One receive, and then nothing more.
         let throttled = repeat_n(InjectedFault::Throttle, 100_000);
         from.script_consumers(once(InjectedFault::None).chain(throttled));
-        let existing = |url: String| existing_queue_in(&simulated, url, &"a".parse().unwrap());
         let stop = CancellationToken::new();
-        let job = Move {
-            from: existing(from.url()),
-            to: existing(to.url()),
-            filter: MessageFilter::default(),
-            source: None,
-            most: None,
-            group: None,
-            options: DeliveryOptions::default(),
-            stop: stop.clone(),
-        };
+        let job = moving(&simulated, &from, &to, stop.clone());
         let interrupted = async {
             while to.is_empty() {
                 sleep(Duration::from_millis(100)).await;
@@ -341,17 +346,7 @@ mod tests {
             simulator.queue("b", QueueOptions::default()),
         );
         fill(&simulated, &from).await;
-        let existing = |url: String| existing_queue_in(&simulated, url, &"a".parse().unwrap());
-        let job = Move {
-            from: existing(from.url()),
-            to: existing(to.url()),
-            filter: MessageFilter::default(),
-            source: None,
-            most: None,
-            group: None,
-            options: DeliveryOptions::default(),
-            stop: CancellationToken::new(),
-        };
+        let job = moving(&simulated, &from, &to, CancellationToken::new());
         // Neither renewals nor sends succeed while the visibility timeout ends.
         to.set_faults(Faults::none().calls(1.0, InjectedFault::Throttle));
         let frozen = async {

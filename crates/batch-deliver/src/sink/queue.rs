@@ -25,7 +25,7 @@ const REQUEST: usize = 64 << 10;
 /// The name of the service in AWS's configuration.
 const SERVICE: &str = "SQS";
 
-/// The queue with this name, if it is a FIFO queue with at most one message of a group in a call unless its order may be a loose one.
+/// The queue with this name. A call to a FIFO queue carries one message of a group at most, unless the order may be loose.
 pub(crate) async fn queue(
     queue: &QueueName,
     is_loose: bool,

@@ -24,8 +24,8 @@ const AWS: [&str; 9] = [
     "csp.hci.ic.gov",
 ];
 
-/// The name of a queue, as it is given, but without a user and a password: the endpoint decides who is called, and the URL is printed and
-/// kept in journals.
+/// The name of a queue, as it is given, but without the user and the password of a URL: calls go to the endpoint, and the URL is printed
+/// and kept in journals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct QueueName {
     text: String,

@@ -62,7 +62,7 @@ pub(super) struct Activity {
 pub(super) struct Task {
     token: String,
     pub(super) input: String,
-    /// It was handed out since then.
+    /// It was not handed out before.
     asked_at: Instant,
 }
 
@@ -263,18 +263,61 @@ mod tests {
     use aws_config::{BehaviorVersion, Region};
     use aws_sdk_sfn::config::Credentials;
     use std::net::TcpListener;
+    use std::sync::Mutex;
+
+    use crate::fleet::http::{Response, serve};
+
+    async fn activity(address: &str) -> Activity {
+        let config = aws_config::defaults(BehaviorVersion::latest())
+            .region(Region::from_static("us-east-1"))
+            .credentials_provider(Credentials::new("id", "key", None, None, "test"))
+            .endpoint_url(format!("http://{address}"))
+            .load()
+            .await;
+        Activity::new(&config, "arn", Console::new(false, true))
+    }
+
+    /// What becomes of a task that was asked for so long ago, by the answers to its heartbeats: whether it is begun, and how many were sent.
+    async fn begun(asked: Duration, answers: &'static [&'static str]) -> (bool, usize) {
+        let sent = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&sent);
+        let address = serve(move |_| {
+            let mut sent = count.lock().unwrap();
+            *sent += 1;
+            let (status, body) = match answers[(*sent - 1).min(answers.len() - 1)] {
+                "" => (200, "{}".to_owned()),
+                code => (400, format!("{{\"__type\":\"{code}\"}}")),
+            };
+            let headers = "content-type: application/x-amz-json-1.0\r\n".to_owned();
+            Some(Response(status, headers, body.into_bytes()))
+        });
+        let task = Task {
+            token: "token".to_owned(),
+            input: String::new(),
+            asked_at: Instant::now() - asked,
+        };
+        let is_begun = activity(&address).await.confirm(&task, Duration::from_secs(60)).await;
+        let sent = *sent.lock().unwrap();
+        (is_begun, sent)
+    }
+
+    #[tokio::test]
+    async fn a_task_that_was_handed_out_too_late_is_not_begun() {
+        let (soon, late) = (Duration::from_secs(59), Duration::from_secs(61));
+        assert_eq!(begun(soon, &["TaskTimedOut"]).await, (true, 0));
+        assert_eq!(begun(late, &[""]).await, (true, 1));
+        assert_eq!(begun(late, &["TaskTimedOut"]).await, (false, 2));
+        // LocalStack knows a task a moment later.
+        assert_eq!(begun(late, &["InvalidToken", ""]).await, (true, 2));
+        // The delivery ends the worker.
+        assert_eq!(begun(late, &["AccessDeniedException"]).await, (true, 1));
+    }
 
     #[tokio::test]
     async fn a_worker_that_is_to_stop_does_not_begin_to_ask_for_a_shard() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
-        let config = aws_config::defaults(BehaviorVersion::latest())
-            .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("id", "key", None, None, "test"))
-            .endpoint_url(format!("http://{}", listener.local_addr().unwrap()))
-            .load()
-            .await;
-        let activity = Activity::new(&config, "arn", Console::new(false, true));
+        let activity = activity(&listener.local_addr().unwrap().to_string()).await;
         let stop = Stop::default();
         stop.token.cancel();
         for _ in 0..20 {

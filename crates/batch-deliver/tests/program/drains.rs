@@ -132,7 +132,7 @@ fn a_drain_says_why_it_is_not_known_how_many_messages_are_hidden() {
             let headers = "content-type: application/x-amz-json-1.0\r\n".to_owned();
             Some(Response(status, headers, answer.to_string().into_bytes()))
         });
-        // The user and the password of a URL are nobody's business.
+        // The user and the password of a URL are not printed.
         let queue = format!("http://user:secret@{address}/000000000000/a");
         let run = Folder::new().run(&format!(
             "drain --endpoint-url http://{address} --queue {queue} out.jsonl"

@@ -1,6 +1,7 @@
 //! Workers that export the segments of a table.
 
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::Child;
@@ -123,43 +124,57 @@ fn a_segment_that_another_worker_has_exported_is_answered_and_its_parts_stay() {
     assert_eq!(ids, (0..2_000).collect::<Vec<_>>());
 }
 
-/// The worker before it has lost the segment, and its call comes late.
+/// A folder, and a table with these items.
+fn with_items(items: impl Iterator<Item = Value>) -> Tables {
+    let (folder, from) = (Folder::new(), Served::new(1e6));
+    folder.write("items.jsonl", items.map(|item| format!("{item}\n")).collect::<String>());
+    let load = format!("load --table items --format dynamodb {} items.jsonl", from.arguments());
+    folder.run(&load).expect(0, "delivered");
+    Tables {
+        folder,
+        from,
+        to: Served::new(1e6),
+    }
+}
+
+/// Text of so many bytes that cannot be packed to less than half of them.
+fn noise(id: u32, bytes: usize) -> String {
+    let words = (0..bytes / 16).map(|word| {
+        let mut hasher = DefaultHasher::new();
+        (id, word).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    });
+    words.collect()
+}
+
+/// The worker before it has lost the segment, and its call comes late. A part of more than 8 MiB is uploaded in parts of its own.
 #[test]
 fn a_part_that_is_put_while_it_is_written_is_not_replaced_but_by_the_next_attempt() {
-    let (tables, bucket) = (Tables::new(3_000, 1e6), Bucket::shared());
-    let shard = tables.plan(1).remove(0);
-    let activity = Activity::new([shard.clone(), shard]);
-    let mut command = tables.folder.command(&format!(
-        "worker --activity {ACTIVITY} --export s3://b/out/ --checkpoints checkpoints"
-    ));
-    command
-        .env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint())
-        .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
-    let worker = worker_of(command, &activity);
-    assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Stopped")));
-    assert_eq!(sum(&activity, 1, "exported"), 3_000);
-    terminate(worker).expect(130, "was put by another process meanwhile");
-    let parts = bucket.objects("out/");
-    assert_eq!(parts.len(), 1);
-    assert_ne!(parts[0].1, "of another");
+    for (count, bytes) in [(20, 16), (250, 80_000)] {
+        let items = (0..count).map(|id| json!({"id": {"N": id.to_string()}, "text": {"S": noise(id, bytes)}}));
+        let (tables, bucket) = (with_items(items), Bucket::shared());
+        let shard = tables.plan(1).remove(0);
+        let activity = Activity::new([shard.clone(), shard]);
+        let mut command = tables.folder.command(&format!(
+            "worker --activity {ACTIVITY} --export s3://b/out/ --checkpoints checkpoints"
+        ));
+        command
+            .env("AWS_ENDPOINT_URL_DYNAMODB", tables.from.endpoint())
+            .env("AWS_ENDPOINT_URL_S3", &bucket.endpoint);
+        let worker = worker_of(command, &activity);
+        assert_eq!(activity.answer(), ("SendTaskFailure".to_owned(), json!("Stopped")));
+        assert_eq!(sum(&activity, 1, "exported"), u64::from(count));
+        terminate(worker).expect(130, "was put meanwhile");
+        let parts = bucket.objects("out/");
+        assert_eq!(parts.len(), 1);
+        assert_ne!(parts[0].1, "of another");
+    }
 }
 
 #[test]
 fn values_that_plain_json_does_not_have_are_counted() {
-    let (folder, from) = (Folder::new(), Served::new(1e6));
     let item = json!({"id": {"N": "1"}, "tags": {"SS": ["a"]}});
-    folder.write("items.jsonl", item.to_string());
-    folder
-        .run(&format!(
-            "load --table items --format dynamodb {} items.jsonl",
-            from.arguments()
-        ))
-        .expect(0, "1 delivered");
-    let tables = Tables {
-        folder,
-        from,
-        to: Served::new(1e6),
-    };
+    let tables = with_items([item].into_iter());
     let activity = Activity::new(tables.plan(1));
     let mut command = tables.folder.command(&format!(
         "worker --activity {ACTIVITY} --export out --format json --checkpoints checkpoints"

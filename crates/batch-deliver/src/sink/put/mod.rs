@@ -82,8 +82,7 @@ pub(crate) async fn delivery_stream(name: String, access: &Access) -> Result<Des
     service.destination(name, access).await
 }
 
-/// The topic of SNS with this ARN, if it is a FIFO topic with at most one message of a group in a call unless its order may be a loose
-/// one.
+/// The topic of SNS with this ARN. A call to a FIFO topic carries one message of a group at most, unless the order may be loose.
 pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Result<Destination<SnsTopic>, Failure> {
     let service = PutService {
         name: "SNS",

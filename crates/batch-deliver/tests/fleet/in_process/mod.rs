@@ -39,8 +39,7 @@ mod faults;
 mod fleet;
 mod front;
 #[path = "../../program/http.rs"]
-#[allow(dead_code, reason = "other tests serve requests by sockets")]
-mod http;
+pub(crate) mod http;
 #[path = "../ledger.rs"]
 mod ledger;
 #[path = "../liveness.rs"]
