@@ -296,7 +296,7 @@ mod tests {
             input: String::new(),
             asked_at: Instant::now() - asked,
         };
-        let is_begun = activity(&address).await.confirm(&task, Duration::from_secs(60)).await;
+        let is_begun = activity(&address).await.confirm(&task, Duration::from_mins(1)).await;
         let sent = *sent.lock().unwrap();
         (is_begun, sent)
     }

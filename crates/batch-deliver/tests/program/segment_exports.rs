@@ -127,7 +127,8 @@ fn a_segment_that_another_worker_has_exported_is_answered_and_its_parts_stay() {
 /// A folder, and a table with these items.
 fn with_items(items: impl Iterator<Item = Value>) -> Tables {
     let (folder, from) = (Folder::new(), Served::new(1e6));
-    folder.write("items.jsonl", items.map(|item| format!("{item}\n")).collect::<String>());
+    let lines: Vec<String> = items.map(|item| item.to_string()).collect();
+    folder.write("items.jsonl", lines.join("\n"));
     let load = format!("load --table items --format dynamodb {} items.jsonl", from.arguments());
     folder.run(&load).expect(0, "delivered");
     Tables {
