@@ -277,7 +277,7 @@ mod tests {
         Activity::new(&config, "arn", Console::new(false, true))
     }
 
-    /// What becomes of a task that was asked for so long ago, by the answers to its heartbeats: whether it is begun, and how many were sent.
+    /// Whether a task that was asked for so long ago begins, by the answers to its heartbeats, and how many were sent.
     async fn begun(asked: Duration, answers: &'static [&'static str]) -> (bool, usize) {
         let sent = Arc::new(Mutex::new(0));
         let count = Arc::clone(&sent);
