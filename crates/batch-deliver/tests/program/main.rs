@@ -21,6 +21,7 @@ mod dry_runs;
 mod endings;
 mod endless;
 mod export;
+mod fifo_sends;
 mod http;
 mod input;
 mod journals;

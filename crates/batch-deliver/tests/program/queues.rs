@@ -14,7 +14,7 @@ use crate::program::{Folder, Run};
 
 /// A simulator with queues, which the program reaches as it reaches AWS.
 pub(crate) struct Queues {
-    simulator: Simulator,
+    pub(crate) simulator: Simulator,
     server: Server,
     runtime: Runtime,
     pub(crate) folder: Folder,
@@ -82,11 +82,11 @@ fn number(body: &str) -> u64 {
     serde_json::from_str::<Value>(body).unwrap()["number"].as_u64().unwrap()
 }
 
-fn numbers(queue: &Queue) -> Vec<u64> {
+pub(crate) fn numbers(queue: &Queue) -> Vec<u64> {
     queue.messages().iter().map(|message| number(&message.body)).collect()
 }
 
-fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
+pub(crate) fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers.sort_unstable();
     numbers
 }
@@ -405,24 +405,6 @@ fn dead_letters_go_back_to_their_only_queue() {
     assert_eq!((letters.len(), orders.len(), refunds.len()), (25, 15, 10));
 }
 
-/// The first of ten messages fails alone. Those behind it must not arrive before it.
-#[test]
-fn a_message_that_a_fifo_queue_fails_once_keeps_its_place() {
-    for (options, keeps) in [("", true), ("--loose-order", false)] {
-        let queues = Queues::new();
-        let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
-        queue.script([InjectedFault::Unprocessed(1)]);
-        let lines: Vec<String> = (0..40).map(|number| format!("{{\"number\":{number}}}\n")).collect();
-        queues.folder.write("a.txt", lines.concat());
-        queues
-            .run(&format!("send --queue a.fifo --group-id g {options} a.txt"))
-            .expect(0, "40 delivered");
-        let (arrived, calls) = (numbers(&queue), queue.statistics().calls);
-        assert_eq!(arrived == sorted(arrived.clone()), keeps, "{arrived:?}");
-        assert_eq!(calls > 40, keeps, "{calls} calls");
-    }
-}
-
 /// Its policy has changed since then, so the service no longer lists it.
 #[test]
 fn a_dead_letter_of_another_queue_stays() {
@@ -468,53 +450,4 @@ fn a_dead_letter_of_another_queue_stays() {
         .run("redrive --queue letters --to orders")
         .expect(0, "1 message moved");
     assert_eq!(bodies(&orders), ["of orders"]);
-}
-
-/// They were counted as delivered, and nothing showed that the queue has only one of them.
-#[test]
-fn lines_that_a_fifo_queue_drops_are_counted_and_are_an_error_if_a_body_is_lost() {
-    let queues = Queues::new();
-    let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
-    let line = |body: &str, id: &str| json!({"body": body, "dedup_id": id, "group_id": "g"}).to_string() + "\n";
-    let send = |name: &str, lines: &[String]| {
-        queues.folder.write(name, lines.concat());
-        queues.run(&format!("send --queue a.fifo --format json --json {name}"))
-    };
-    let run = send("a", &[line("one", "k"), line("two", "k"), line("three", "l")]);
-    run.expect(
-        1,
-        "dropped by a.fifo: 1 line with the deduplication id of another message",
-    )
-    .expect(1, "1 of them with another body, which is lost");
-    assert_eq!(run.report()["dropped"], json!({"equal": 0, "different": 1}));
-    assert_eq!(queue.len(), 2);
-    send("b", &[line("one", "m"), line("one", "m")]).expect(0, "of the last five minutes, and with its body");
-    // Lost answers: each message is sent twice, and is one line.
-    queue.script([
-        InjectedFault::Dropped { applied: true },
-        InjectedFault::Dropped { applied: true },
-    ]);
-    let run = send("c", &[line("one", "n"), line("two", "o")]);
-    run.expect(0, "2 delivered");
-    assert!(!run.stderr.contains("dropped"), "{}", run.stderr);
-    assert_eq!(queue.len(), 5);
-}
-
-/// For the figures in the manual: `cargo test --package batch-deliver --test program -- --ignored --nocapture what_an_order_costs`
-#[test]
-#[ignore = "takes half a minute, and prints figures"]
-fn what_an_order_costs_a_queue() {
-    for (groups, count) in [(1, 500), (10, 5_000), (100, 5_000)] {
-        for options in ["", "--loose-order"] {
-            let queues = Queues::new();
-            queues.simulator.set_latency(Latency::fixed(Duration::from_millis(20)));
-            queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
-            let line = |number: usize| json!({"body": number.to_string(), "group_id": (number % groups).to_string()});
-            let lines = (0..count).map(|number| format!("{}\n", line(number)));
-            queues.folder.write("a", lines.collect::<String>());
-            let run = queues.run(&format!("send --queue a.fifo --format json {options} a"));
-            run.expect(0, "delivered");
-            println!("{groups} groups {options}: {}", run.stderr.lines().last().unwrap());
-        }
-    }
 }
