@@ -11,6 +11,7 @@ use std::error::Error;
 use std::time::Duration;
 
 pub(crate) use aws_batch_delivery::targets::AnswerLimit;
+use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -47,6 +48,9 @@ pub(crate) struct Connection {
 /// How long a request may wait for its answer, which includes the time in which it is sent: 8 MiB at most, except for parts of uploads.
 /// The SDK would wait forever if the other side is gone without a word, as behind a router that has forgotten the connection.
 const ANSWER: Duration = Duration::from_mins(5);
+
+/// Attempts at a call to S3, unless more are configured. There are many, because what cannot be read or written ends a load or a worker.
+const ATTEMPTS: u32 = 6;
 
 /// Bytes that may take as long as that: 28 kB a second.
 const SENT_MEANWHILE: usize = 8 << 20;
@@ -131,7 +135,10 @@ impl Connection {
         let config = self.config().await?;
         // Emulators do not resolve bucket names as hosts.
         let is_emulator = config.endpoint_url().is_some() || endpoints::endpoint(&config, "S3").is_some();
+        let retries = config.retry_config().cloned().unwrap_or_else(RetryConfig::standard);
+        let attempts = retries.max_attempts().max(ATTEMPTS);
         let mut builder = Builder::from(&config)
+            .retry_config(retries.with_max_attempts(attempts))
             .force_path_style(is_emulator)
             .interceptor(AnswerLimit);
         if self.request_payer {

@@ -111,12 +111,7 @@ impl LineWriter {
         let mut writer = Self::object(bucket, key, connection).await?;
         if let LineOutput::Object(upload) = &mut writer.place {
             let looked = upload.replace_only_present().await;
-            looked.map_err(|error| {
-                Failure::WrongUse(format!(
-                    "{} cannot be looked at, which needs s3:GetObject and s3:ListBucket: {error}",
-                    writer.name
-                ))
-            })?;
+            looked.map_err(|error| Failure::WrongUse(format!("{} cannot be looked at: {error}", writer.name)))?;
         }
         Ok(writer)
     }

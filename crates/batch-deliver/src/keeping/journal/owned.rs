@@ -9,7 +9,6 @@ use std::io;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use tokio::time::sleep;
@@ -24,9 +23,6 @@ use crate::outcome::Failure;
 
 /// How long a journal that has not ended is watched. A running load puts it at least once a second.
 const WATCHED: Duration = Duration::from_secs(5);
-
-/// Attempts at a call. There are many, because a journal that cannot be put ends the load.
-const ATTEMPTS: u32 = 6;
 
 /// Bytes that are read of an object at most. A journal with a range for each of a million lines has 20 MB.
 const LONGEST: usize = 256 << 20;
@@ -105,11 +101,9 @@ impl OwnObject {
             .run(async move { own.bucket(&of).await })
             .await
             .map_err(unreadable)??;
-        let config = client.config().to_builder();
-        let config = config.retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
         let mut own = Self {
             object: ObjectHandle {
-                client: Client::from_conf(config.build()),
+                client,
                 bucket: bucket.clone(),
                 key: key.clone(),
                 name: name.clone(),

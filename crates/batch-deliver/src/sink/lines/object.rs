@@ -62,6 +62,11 @@ impl Upload {
             Err(error) if status(&error) == Some(404) => {
                 self.if_none_match = Some("*".to_owned());
             }
+            Err(error) if status(&error) == Some(403) => {
+                let words =
+                    "s3:GetObject is missing, or s3:ListBucket, without which an object that is not there is denied";
+                return Err(io::Error::other(words));
+            }
             Err(error) => return Err(other(&error)),
         }
         Ok(())
