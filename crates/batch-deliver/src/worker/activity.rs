@@ -145,10 +145,20 @@ impl Activity {
 
     /// Whether the shard still belongs to this worker when its delivery begins. An answer that comes late may hand out one that another worker
     /// has by now, or has delivered.
-    pub(super) async fn confirm(&self, task: &Task, heartbeat: Duration) -> bool {
+    pub(super) async fn confirm(&self, task: &Task, heartbeat: Duration, stop: &Stop) -> bool {
         if task.asked_at.elapsed() < heartbeat {
             return true;
         }
+        tokio::select! {
+            biased;
+            // The delivery ends at once, and its answer is that it was interrupted.
+            () = stop.token.cancelled() => true,
+            is_ours = self.is_ours(task, heartbeat) => is_ours,
+        }
+    }
+
+    /// Whether a heartbeat of the shard is taken.
+    async fn is_ours(&self, task: &Task, heartbeat: Duration) -> bool {
         let beat = || {
             timeout(
                 heartbeat / 3,
@@ -277,6 +287,8 @@ mod tests {
         Activity::new(&config, "arn", Console::new(false, true))
     }
 
+    const MINUTE: Duration = Duration::from_mins(1);
+
     /// Whether a task that was asked for so long ago begins, by the answers to its heartbeats, and how many were sent.
     async fn begun(asked: Duration, answers: &'static [&'static str]) -> (bool, usize) {
         let sent = Arc::new(Mutex::new(0));
@@ -296,7 +308,8 @@ mod tests {
             input: String::new(),
             asked_at: Instant::now() - asked,
         };
-        let is_begun = activity(&address).await.confirm(&task, Duration::from_mins(1)).await;
+        let stop = Stop::default();
+        let is_begun = activity(&address).await.confirm(&task, MINUTE, &stop).await;
         let sent = *sent.lock().unwrap();
         (is_begun, sent)
     }
@@ -311,6 +324,30 @@ mod tests {
         assert_eq!(begun(late, &["InvalidToken", ""]).await, (true, 2));
         // The delivery ends the worker.
         assert_eq!(begun(late, &["AccessDeniedException"]).await, (true, 1));
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_is_told_to_stop_does_not_wait_for_the_confirmation_of_a_late_task() {
+        // Nothing answers.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let activity = activity(&listener.local_addr().unwrap().to_string()).await;
+        let task = Task {
+            token: "token".to_owned(),
+            input: String::new(),
+            asked_at: Instant::now() - MINUTE,
+        };
+        let stop = Stop::default();
+        let confirmed = activity.confirm(&task, 10 * MINUTE, &stop);
+        assert!(confirmed.await, "it is early");
+        let confirmed = activity.confirm(&task, MINUTE, &stop);
+        let stopping = async {
+            let asked = tokio::task::spawn_blocking(move || listener.accept().unwrap());
+            let connection = asked.await.unwrap();
+            stop.token.cancel();
+            connection
+        };
+        let (is_begun, _connection) = tokio::join!(confirmed, stopping);
+        assert!(is_begun, "its delivery says that it was interrupted");
     }
 
     #[tokio::test]

@@ -28,7 +28,7 @@ pub(crate) async fn work<W: Attempts>(
     let activity = Activity::new(&config, &activity, console.clone());
     let stop = Stop::of_command(console, can_be_renewed);
     while let Some(task) = activity.next(&stop).await? {
-        if !activity.confirm(&task, heartbeat).await {
+        if !activity.confirm(&task, heartbeat, &stop).await {
             continue;
         }
         let delivery = stop.child();
