@@ -17,6 +17,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{sleep, timeout};
@@ -145,10 +146,14 @@ struct WorkerConnector {
 }
 
 impl HttpConnector for WorkerConnector {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
         let client = self.client.clone();
         let read_timeout = self.read_timeout.unwrap_or(Duration::MAX);
         HttpConnectorFuture::new(async move {
+            // As a connection does: the SDK ends a call whose body is not read for five seconds.
+            let body = ByteStream::new(request.take_body()).collect().await;
+            let body = body.map_err(|error| ConnectorError::other(error.into(), None))?;
+            *request.body_mut() = SdkBody::from(body.into_bytes());
             let answered = timeout(read_timeout, client.answer(&request)).await;
             answered.unwrap_or_else(|elapsed| Err(ConnectorError::timeout(elapsed.into())))
         })
