@@ -14,6 +14,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
         even(),
         ordered(),
         skewed(),
+        hot_in_index(),
         live(),
         at_random(),
         changing(),
@@ -108,6 +109,23 @@ fn skewed() -> Vec<Scenario> {
             .within(1.01, 2.0)
             .waits(500.0),
     ]
+}
+
+/// An index is the limit: of its own, or a key in it. The table's keys say nothing of either.
+fn hot_in_index() -> Vec<Scenario> {
+    let index = |name: &str, index, every| {
+        Scenario::new(name, Throughput::default(), Workload::Unique, 20_000)
+            .within(1.2, 5.0)
+            .with(|it| {
+                it.index = Some(index);
+                it.hot_in_index = every;
+            })
+    };
+    let hot = |every| index(&format!("1 of {every} hot in an index"), shared(10, 1000.0), every);
+    let shallow = Throughput::provisioned(500.0).burst(SECOND / 10);
+    let mut scenarios: Vec<_> = [1, 2, 4, 10].map(hot).into();
+    scenarios.push(index("index of 500/s, 0.1 s deep", shallow, 0));
+    scenarios
 }
 
 /// 3,000 entries per second arrive at a table with a capacity of 10,000.

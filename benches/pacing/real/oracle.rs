@@ -33,8 +33,8 @@ impl Oracle {
         let mut table = control(scenario, start, seed);
         let first = Lines::of(items, 0..items.len(), &table);
         let end = end(scenario, items, &mut table, start);
-        let mean = first.units.iter().sum::<f64>() / first.units.len() as f64;
-        let hot: Vec<bool> = (0..first.units.len())
+        let mean = first.units.iter().sum::<f64>() / (first.units.len() - 1) as f64;
+        let hot: Vec<bool> = (0..first.units.len() - 1)
             .map(|partition| {
                 let units = first.units[partition];
                 let busy = units > 1.2 * mean && units / PARTITION_LIMIT > 0.95 * end;
@@ -43,7 +43,8 @@ impl Oracle {
             })
             .collect();
         let table = control(scenario, start, seed);
-        let hot = items.iter().map(|item| hot[table.partition_of(item.place)]).collect();
+        let is_hot = |item: &Item| item.is_hot_in_index() || hot[table.partition_of(item.place)];
+        let hot = items.iter().map(is_hot).collect();
         Self { end, hot }
     }
 }
@@ -92,7 +93,7 @@ fn end(scenario: &Scenario, items: &[Item], table: &mut AdmissionControl, start:
     f64::INFINITY
 }
 
-/// The entries that wait for each partition.
+/// The entries that wait for each partition, and behind these the entries of the hot key of the index.
 struct Lines {
     partitions: usize,
     queues: Vec<VecDeque<usize>>,
@@ -102,7 +103,7 @@ struct Lines {
 impl Lines {
     fn of(items: &[Item], waiting: impl IntoIterator<Item = usize>, table: &AdmissionControl) -> Self {
         let partitions = table.partitions();
-        let count = partitions.max(1);
+        let count = partitions.max(1) + 1;
         let mut lines = Self {
             partitions,
             queues: vec![VecDeque::new(); count],
@@ -115,7 +116,11 @@ impl Lines {
     }
 
     fn add(&mut self, number: usize, items: &[Item], table: &AdmissionControl) {
-        let line = table.partition_of(items[number].place);
+        let line = if items[number].is_hot_in_index() {
+            self.queues.len() - 1
+        } else {
+            table.partition_of(items[number].place)
+        };
         self.queues[line].push_back(number);
         self.units[line] += f64::from(items[number].units);
     }

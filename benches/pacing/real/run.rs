@@ -61,7 +61,13 @@ impl fmt::Display for Measured {
 
 /// Runs a scenario with all contestants, on the same entries.
 pub(crate) fn compare(scenario: &Scenario, seed: u64, contestants: &[Contestant]) -> Vec<Measured> {
-    let items = Arc::new(scenario.workload.items(scenario.entries, seed));
+    let mut items = scenario.workload.items(scenario.entries, seed);
+    if scenario.hot_in_index > 0 {
+        for number in (0..items.len()).step_by(scenario.hot_in_index) {
+            items[number] = items[number].hot_in_index(number);
+        }
+    }
+    let items = Arc::new(items);
     let oracle = Oracle::of(scenario, &items, seed);
     let runs = contestants.iter().map(|contestant| {
         let mut best = oracle.end;

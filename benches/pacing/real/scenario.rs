@@ -62,6 +62,8 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) throughput: Throughput,
     pub(crate) index: Option<Throughput>,
+    /// Every n-th item has the same partition key in the index; 0 for none.
+    pub(crate) hot_in_index: usize,
     /// Whether the service counts calls: each takes the capacity of a full one, and is accepted or throttled as a whole.
     pub(crate) counts_calls: bool,
     /// Seconds after which the table has another capacity.
@@ -98,6 +100,7 @@ impl Scenario {
             name: name.to_owned(),
             throughput: throughput.into(),
             index: None,
+            hot_in_index: 0,
             counts_calls: false,
             steps: Vec::new(),
             outage: None,

@@ -8,6 +8,8 @@ use rand::{RngExt, SeedableRng};
 
 /// Kilobytes of the smallest and the largest item of mixed sizes. Their logarithm is uniform.
 const KILOBYTES: (f64, f64) = (0.5, 50.0);
+/// The partition key of the index that is hot in some scenarios; no random key has it.
+const HOT_IN_INDEX: u64 = 0;
 /// Hashes of one of ten partitions.
 const TENTH: u64 = u64::MAX / 10;
 
@@ -45,6 +47,18 @@ pub(crate) struct Item {
     pub(crate) units: u32,
     /// When it arrives, in seconds; zero for entries that exist from the start.
     pub(crate) due: f64,
+}
+
+impl Item {
+    /// The same with the hot key in the index.
+    pub(crate) fn hot_in_index(self, number: usize) -> Self {
+        let index = Place::new(HOT_IN_INDEX, number as u64);
+        Self { index, ..self }
+    }
+
+    pub(crate) fn is_hot_in_index(&self) -> bool {
+        self.index.partition_key == HOT_IN_INDEX
+    }
 }
 
 impl Workload {
