@@ -48,19 +48,19 @@ fn within_quotes(text: &str) -> Option<(String, &str)> {
 
 /// What the cells say; `None` if there is no key.
 ///
-/// A manifest has a bucket, a key and perhaps a version. An inventory of all versions has behind its key the version, and whether that
-/// is the latest one and a delete marker; one of the current versions continues with a size or another column.
+/// A manifest has a bucket, a key and perhaps a version. An inventory of all versions has behind its key the version, which is empty where
+/// its id is `null`, and whether that is the latest one and a delete marker; one of the current versions continues with a size or another
+/// column.
 pub(super) fn row(cells: Vec<String>) -> Option<InventoryRow> {
-    let has_versions = match cells.as_slice() {
-        [_, _, third] => is_version(third),
-        [_, _, _, latest, marker, ..] => [latest, marker]
-            .iter()
-            .all(|cell| ["true", "false"].contains(&cell.as_str())),
-        _ => false,
+    let version_id = match cells.as_slice() {
+        [_, _, third] if is_version(third) && !third.is_empty() => Some(third.clone()),
+        [_, _, version, latest, marker, ..] if [latest, marker].into_iter().all(|cell| is_flag(cell)) => {
+            Some(if version.is_empty() { "null" } else { version }.to_owned())
+        }
+        _ => None,
     };
     let mut cells = cells.into_iter();
     let (bucket, encoded_key) = (cells.next()?, cells.next()?);
-    let version_id = cells.next().filter(|version| has_versions && !version.is_empty());
     Some(InventoryRow {
         bucket,
         encoded_key,
@@ -81,7 +81,11 @@ fn is_version(text: &str) -> bool {
     let is_class = text
         .bytes()
         .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit());
-    !is_size && !is_class && !text.contains(':') && !["true", "false"].contains(&text)
+    !is_size && !is_class && !text.contains(':') && !is_flag(text)
+}
+
+fn is_flag(text: &str) -> bool {
+    ["true", "false"].contains(&text)
 }
 
 /// Whether this is a tag as S3 gives it to a content, with the number of parts if there were several. It has 32 hexadecimal digits, and a
@@ -108,10 +112,14 @@ mod tests {
             version("\"b\",\"k\",\"3HL4kqtJvjVBH40Nrjfkd\",\"false\",\"true\",\"\""),
             id
         );
+        // The key alone would be the current version, or a delete marker above it.
+        for flags in ["\"true\",\"false\"", "\"false\",\"false\",\"1024\""] {
+            let line = format!("\"b\",\"k\",\"\",{flags}");
+            assert_eq!(version(&line).as_deref(), Some("null"), "{line}");
+        }
         for line in [
             "b,k",
             "b,k,",
-            "\"b\",\"k\",\"\",\"true\",\"false\"",
             "\"b\",\"k\",\"1024\"",
             "\"b\",\"k\",\"2026-11-28T10:00:00.000Z\"",
             "\"b\",\"k\",\"GLACIER_IR\"",
