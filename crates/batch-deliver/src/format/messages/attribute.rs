@@ -1,10 +1,12 @@
 //! Attributes of messages, and other parts of JSON lines.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::Deserialize;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::source::Flaw;
@@ -55,9 +57,36 @@ impl Attribute {
     }
 }
 
+/// The attributes of a line by their names. Two with one name are an error.
+#[derive(Default)]
+pub(super) struct ReadAttributes<'a>(pub(super) BTreeMap<String, &'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for ReadAttributes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for ReadAttributes<'a> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(mut self, mut members: M) -> Result<Self, M::Error> {
+        while let Some((name, value)) = members.next_entry()? {
+            if self.0.insert(name, value).is_some() {
+                return Err(M::Error::custom("two attributes have one name"));
+            }
+        }
+        Ok(self)
+    }
+}
+
 /// The attributes in the types of a service; `None` if there are none.
 pub(super) fn attributes<A, E>(
-    read: BTreeMap<String, &RawValue>,
+    ReadAttributes(read): ReadAttributes<'_>,
     build: impl Fn(Attribute) -> Result<A, E>,
 ) -> Result<Option<HashMap<String, A>>, Flaw> {
     let attributes = read.into_iter().map(|(name, value)| {

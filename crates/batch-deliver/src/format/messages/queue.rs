@@ -9,7 +9,7 @@ use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::attribute::{Attribute, Value, attributes, shortened, text, unreadable, utf8};
+use super::attribute::{Attribute, ReadAttributes, Value, attributes, shortened, text, unreadable, utf8};
 use super::group::Groups;
 use crate::format::container::Container;
 use crate::format::document::Members;
@@ -89,7 +89,7 @@ struct MessageFields<'a> {
     #[serde(borrow)]
     body: &'a RawValue,
     #[serde(default, borrow)]
-    attributes: BTreeMap<String, &'a RawValue>,
+    attributes: ReadAttributes<'a>,
     group_id: Option<String>,
     dedup_id: Option<String>,
     delay: Option<i32>,
@@ -102,7 +102,7 @@ struct MessageEnvelope<'a> {
     #[serde(borrow, alias = "MessageBody")]
     body: &'a RawValue,
     #[serde(default, borrow)]
-    message_attributes: Option<BTreeMap<String, &'a RawValue>>,
+    message_attributes: Option<ReadAttributes<'a>>,
     #[serde(default)]
     attributes: QueueAttributes,
     message_group_id: Option<String>,
@@ -142,7 +142,12 @@ fn of_json(line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
                 Err(_) => unreadable(&error, line, DATA, SYNTAX),
             })
     })?;
-    if let Some((name, _)) = fields.attributes.iter().find(|(name, value)| is_of_queue(name, value)) {
+    if let Some((name, _)) = fields
+        .attributes
+        .0
+        .iter()
+        .find(|(name, value)| is_of_queue(name, value))
+    {
         return Err(Flaw::new(format!("{} {OF_QUEUE}", shortened(name))));
     }
     let message = SendMessageBatchRequestEntry::builder()
@@ -190,7 +195,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
         let wanted = match &**name {
             "group_id" | "dedup_id" | "MessageGroupId" | "MessageDeduplicationId" => "a string",
             "delay" | "DelaySeconds" => "a whole number of seconds",
-            "attributes" | "MessageAttributes" => "an object",
+            "attributes" | "MessageAttributes" => "an object, with each name once",
             "Attributes" => "an object, whose members are strings",
             _ if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
             // Of an object that is not a message, the names may be content.
@@ -317,6 +322,10 @@ mod tests {
             (
                 r#"{"body":"a","attributes":["secret"]}"#,
                 "`attributes` has to be an object",
+            ),
+            (
+                r#"{"body":"a","attributes":{"a":"1","a":"secret"}}"#,
+                "`attributes` has to be an object, with each name once",
             ),
             (r#"{"body":"a","group_id":1}"#, "`group_id` has to be a string"),
             (r#"{"body":"a","body":"secret"}"#, "each of them once"),

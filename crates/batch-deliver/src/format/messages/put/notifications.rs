@@ -1,7 +1,5 @@
 //! Messages of a topic.
 
-use std::collections::BTreeMap;
-
 use aws_sdk_sns::error::BuildError;
 use aws_sdk_sns::primitives::Blob;
 use aws_sdk_sns::types::builders::PublishBatchRequestEntryBuilder;
@@ -9,7 +7,7 @@ use aws_sdk_sns::types::{MessageAttributeValue, PublishBatchRequestEntry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::super::attribute::{Attribute, Value, attributes, text, unreadable, utf8};
+use super::super::attribute::{Attribute, ReadAttributes, Value, attributes, text, unreadable, utf8};
 use super::super::group::Groups;
 use crate::format::line_records::LineParser;
 use crate::source::Flaw;
@@ -28,7 +26,7 @@ struct NotificationFields<'a> {
     message: &'a RawValue,
     subject: Option<String>,
     #[serde(default, borrow)]
-    attributes: BTreeMap<String, &'a RawValue>,
+    attributes: ReadAttributes<'a>,
     group_id: Option<String>,
     dedup_id: Option<String>,
 }
