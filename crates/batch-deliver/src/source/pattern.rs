@@ -71,7 +71,8 @@ fn search(folder: &Path, parts: &[PatternPart<'_>], files: &mut Vec<PathBuf>) ->
                 if let [PatternPart::Names(..), ..] = rest {
                     search_entry(path.clone(), rest, files)?;
                 }
-                if path.is_dir() && !is_hidden(&path) {
+                // As in a shell, not through links: they may lead to the same files again, or never end.
+                if path.symlink_metadata().is_ok_and(|found| found.is_dir()) && !is_hidden(&path) {
                     search(&path, parts, files)?;
                 }
             }
@@ -151,5 +152,23 @@ mod tests {
         let pattern = folder.path().join("**/*films").display().to_string();
         let names = ["a/films", "a.films", "films"].map(|name| folder.path().join(name));
         assert_eq!(files(&pattern), Ok(names.to_vec()));
+    }
+
+    /// A link to the newest folder had its files sent twice, and two links to the folder that they are in were followed for ever.
+    #[cfg(unix)]
+    #[test]
+    fn any_folders_are_not_reached_through_links() {
+        let folder = tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("2025")).unwrap();
+        fs::write(path("2025/films"), "").unwrap();
+        for (link, of) in [("latest", "2025"), ("one", "."), ("other", ".")] {
+            std::os::unix::fs::symlink(of, path(link)).unwrap();
+        }
+        std::os::unix::fs::symlink("films", path("2025/more films")).unwrap();
+        let matching = |pattern: &str| files(&path(pattern).display().to_string()).unwrap();
+        assert_eq!(matching("**/*films"), ["2025/films", "2025/more films"].map(path));
+        assert_eq!(matching("latest/**/films"), [path("latest/films")]);
+        assert_eq!(matching("lat*/films"), [path("latest/films")]);
     }
 }
