@@ -196,18 +196,17 @@ impl SegmentArguments {
     }
 
     /// Whether an update that is applied twice may have another result than once: unless it only sets attributes to values, or removes
-    /// them, as for the library.
+    /// them, as for the library. Behind the end of a list an element is appended, and the next one is in the place of one that was removed.
     pub(crate) fn counts_twice(&self) -> bool {
         let is_value = |assignment: &str| {
-            let value = assignment
-                .split_once('=')
-                .and_then(|(_, value)| value.trim().strip_prefix(':'));
-            value.is_some_and(|name| {
-                name.bytes()
-                    .all(|letter| letter.is_ascii_alphanumeric() || letter == b'_')
-            })
+            let (path, value) = assignment.split_once('=').unwrap_or_default();
+            let is_word = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_';
+            let name = value.trim().strip_prefix(':');
+            !path.contains('[') && name.is_some_and(|name| name.bytes().all(is_word))
         };
-        self.add.is_some() || self.set.as_ref().is_some_and(|set| !set.split(',').all(is_value))
+        self.add.is_some()
+            || self.set.as_ref().is_some_and(|set| !set.split(',').all(is_value))
+            || self.remove.as_ref().is_some_and(|paths| paths.contains('['))
     }
 
     /// What is read of a table.

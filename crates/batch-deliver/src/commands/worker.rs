@@ -24,7 +24,7 @@ fn check_places(arguments: &WorkerArguments) -> Result<(), Failure> {
     }
     if arguments.checkpoints.is_none() && arguments.of_segments.counts_twice() {
         // Whatever ends the worker, a clean stop as well, the next one begins the segment from scratch.
-        let words = "--add, and a --set that depends on the item, need --checkpoints <DIR>: without them, a segment that is handed out again \
+        let words = "--add, and a --set or --remove that depends on the item, need --checkpoints <DIR>: without them, a segment that is handed out again \
                      is updated twice";
         return Err(Failure::WrongUse(words.to_owned()));
     }

@@ -276,6 +276,8 @@ fn wrong_use_of_a_worker_is_told_with_what_to_do() {
         ("--queue q --name #a=b", "cannot be used with"),
         ("--table items --set a=:b", "--where <EXPRESSION>"),
         ("--table items --where a=:b --add n:c", "need --checkpoints <DIR>"),
+        ("--table items --where a=:b --set l[9]=:b", "need --checkpoints <DIR>"),
+        ("--table items --where a=:b --remove l[0]", "need --checkpoints <DIR>"),
         (
             "--table items --where a=:b --set c=:c,n=n+:d",
             "need --checkpoints <DIR>",
