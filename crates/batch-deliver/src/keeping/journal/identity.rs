@@ -42,7 +42,7 @@ struct InputIdentity {
     /// The absolute path, or the name of an object.
     place: String,
     bytes: u64,
-    /// The modification time of the file, or the tag of the object.
+    /// The modification time of the file, unless it is a shard of one, or the tag of the object.
     version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<Part>,
@@ -232,7 +232,11 @@ impl InputIdentity {
                     .and_then(|metadata| metadata.modified())
                     .map_err(unreadable)?;
                 let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-                (path.display().to_string(), modified.as_nanos().to_string())
+                // The copies of several machines have other times. What was read of a shard is compared.
+                let version = input
+                    .part
+                    .map_or_else(|| modified.as_nanos().to_string(), |_| String::new());
+                (path.display().to_string(), version)
             }
             InputStorage::Object(object) => (input.name.clone(), object.etag.clone()),
             _ => {
@@ -270,6 +274,27 @@ mod tests {
         };
         let refused = Identity::new([], &[input], 400).unwrap_err().to_string();
         assert!(refused.contains("- cannot be read a second time"), "{refused}");
+    }
+
+    /// The shard of a worker that was killed began from scratch on another machine.
+    #[test]
+    fn a_shard_of_a_copy_with_another_time_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        fs::write(&path, "a\n").unwrap();
+        let of = |seconds: u64, part: Option<Part>| {
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+            let input = Input::file(&path).unwrap();
+            Identity::new([], &[part.map_or(input.clone(), |part| input.part(part))], 400).unwrap()
+        };
+        let differs = |part| {
+            !of(2, part)
+                .differences(&of(1, part), None, &mut BTreeMap::new())
+                .is_empty()
+        };
+        assert!(differs(None));
+        assert!(!differs(Some(Part { begin: 0, end: 2 })));
     }
 
     proptest! {
