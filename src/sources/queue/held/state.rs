@@ -22,6 +22,9 @@ use crate::sources::queue::progress::ReceiveFigures;
 /// receives that wait as if the queue was empty. From "Amazon SQS message quotas".
 const MOST_ASIDE: usize = 115_000;
 
+/// Messages that were settled and may not be deleted: this many are remembered.
+const MOST_REMEMBERED: usize = 100_000;
+
 const GROUP: MessageSystemAttributeName = MessageSystemAttributeName::MessageGroupId;
 
 /// What is held, and what is due for it.
@@ -51,7 +54,7 @@ pub(crate) struct HeldState {
     active_at: Instant,
     /// When a message was received, taken or settled last.
     changed_at: Instant,
-    /// The ids of messages that were settled and not deleted.
+    /// The ids of messages that were settled, and may not be deleted: when one is received again, it is only deleted.
     undeleted: HashSet<String>,
     deletions: Deletions,
     pub(crate) failure: Option<SourceError>,
@@ -365,7 +368,13 @@ impl HeldState {
         held.message = None;
         self.changed_at = Instant::now();
         match phase {
-            Phase::Deleting => self.to_delete.push(number),
+            Phase::Deleting => {
+                // What is not SQS may give no ids.
+                if !held.id.is_empty() && self.undeleted.len() < MOST_REMEMBERED {
+                    self.undeleted.insert(held.id.clone());
+                }
+                self.to_delete.push(number);
+            }
             Phase::Releasing => {
                 self.due.remove(&(held.due, number));
                 self.to_release.push(number);

@@ -8,9 +8,6 @@ use crate::moment::Moment;
 use crate::report::Cause;
 use crate::sources::error::SourceError;
 
-/// Messages that were accepted elsewhere and could not be deleted: this many are remembered.
-const MOST_REMEMBERED: usize = 100_000;
-
 impl HeldState {
     pub(crate) fn deleted(&mut self, number: u64, outcome: Result<(), Cause>) {
         let Some(held) = self.remove(number) else {
@@ -26,9 +23,6 @@ impl HeldState {
             return;
         };
         self.figures.undeleted += 1;
-        if self.undeleted.len() < MOST_REMEMBERED {
-            self.undeleted.insert(held.id);
-        }
         if !is_of_the_handle(&cause) {
             self.fail("DeleteMessageBatch", cause);
         }

@@ -1,7 +1,9 @@
 use tokio::time::advance;
 
 use super::*;
+use crate::contract::Fault;
 use crate::moment::Moment;
+use crate::report::Cause;
 
 fn message(id: u32) -> Message {
     let message = Message::builder()
@@ -37,6 +39,36 @@ async fn a_message_that_has_expired_moves_nothing_of_its_group() {
         state.settle(again);
         assert!(taken(&mut state).is_some_and(|next| next > again));
         assert_eq!(taken(&mut state), None);
+    }
+}
+
+/// `move` sent it a second time, behind the next one of its group.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_comes_again_while_it_is_deleted_is_not_handed_out_again() {
+    for outcome in [Ok(()), Err(Cause::Refused(Fault::new("ReceiptHandleIsInvalid")))] {
+        let mut state = state();
+        state.hold(message(1));
+        let first = taken(&mut state).unwrap();
+        state.settle(first);
+        assert_eq!(state.take_work(Instant::now()).deletions, [(first, "1".to_owned())]);
+        state.hold(message(1));
+        assert_eq!(taken(&mut state), None);
+        state.deleted(first, outcome);
+        let deletions = state.take_work(Instant::now()).deletions;
+        assert_eq!(deletions.len(), 1);
+        state.deleted(deletions[0].0, Ok(()));
+        assert!(state.undeleted.is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_messages_without_ids_none_is_taken_for_one_that_was_settled() {
+    let mut state = HeldState::new(false, Duration::from_secs(60), 1_000);
+    for _ in 0..3 {
+        state.hold(Message::builder().receipt_handle("handle").build());
+        let number = taken(&mut state).expect("it is another one");
+        state.settle(number);
+        state.deleted(number, Err(Cause::Refused(Fault::new("ReceiptHandleIsInvalid"))));
     }
 }
 
