@@ -29,6 +29,7 @@ pub(crate) trait ErasedTarget<E>: Send + Sync {
     /// Makes a call. Units are returned only if they are wanted.
     fn send<'a>(&'a self, chunk: &'a [E], wants_units: bool) -> BoxFuture<'a, (Answer, Option<f64>)>;
 
+    fn restore(&self, entry: &mut E);
     fn clean_up<'a>(&'a self, undelivered: &'a mut [Undelivered<E>]) -> BoxFuture<'a, ()>;
 }
 
@@ -102,6 +103,10 @@ impl<T: BatchTarget> ErasedTarget<T::Entry> for T {
         } else {
             BatchTarget::send(self, chunk).map(|answer| (answer, None)).boxed()
         }
+    }
+
+    fn restore(&self, entry: &mut T::Entry) {
+        BatchTarget::restore(self, entry);
     }
 
     fn clean_up<'a>(&'a self, undelivered: &'a mut [Undelivered<T::Entry>]) -> BoxFuture<'a, ()> {

@@ -152,8 +152,14 @@ pub trait BatchTarget: Send + Sync + 'static {
 
     /// Completes one entry, for example with an id by which the service recognizes a retry. Called once for each entry,
     /// after its [check](Self::check). The addition stays in an entry that is handed back, unless
-    /// [`clean_up`](Self::clean_up) removes it. Default: nothing.
+    /// [`clean_up`](Self::clean_up) removes it, and in one that was delivered, unless [`restore`](Self::restore) does. Default: nothing.
     fn complete(&self, entry: &mut Self::Entry) {
+        let _ = entry;
+    }
+
+    /// Removes what it has added to an entry that was delivered. Called once for each that a handler or a receipt waits for, before they
+    /// see it. Default: nothing.
+    fn restore(&self, entry: &mut Self::Entry) {
         let _ = entry;
     }
 

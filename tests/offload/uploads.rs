@@ -1,8 +1,8 @@
 //! Uploads that fail, and messages that are sent again.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use aws_batch_delivery::targets::sqs::Offload;
@@ -25,6 +25,19 @@ fn bodies(count: usize) -> Vec<String> {
 fn sorted(mut bodies: Vec<String>) -> Vec<String> {
     bodies.sort_unstable();
     bodies
+}
+
+/// Their ids had a mark before them, and no origin recognized them.
+#[tokio::test(start_paused = true)]
+async fn a_handler_gets_each_delivered_message_as_it_was_given() {
+    let services = Services::new("orders");
+    let entries = mixed(6);
+    let (handled, delivered) = mpsc::channel();
+    let delivery = services.delivery(services.offload());
+    let delivery = delivery.on_delivered(move |_, entry, _| handled.send(entry.clone()).unwrap());
+    delivery.deliver(entries.clone()).await.unwrap();
+    assert_eq!(delivered.try_iter().collect::<Vec<_>>(), entries);
+    assert_eq!(services.bucket.objects().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use tracing::{Instrument, Span, debug_span};
 
 use super::attempt_timeout::AttemptTimeout;
 use super::key_counts::KeyCounts;
-use super::settle::{EndedCall, accepts_all, settle};
+use super::settle::{Acceptance, EndedCall, accepts_all, settle};
 use crate::contract::{Answer, ErasedTarget, Fault, Rejection, Verdict};
 use crate::engine::entry::Chunk;
 use crate::engine::retry::Bisection;
@@ -115,7 +115,12 @@ async fn make_it<E: Send + Sync>(caller: &Caller<E>, call: Call<E>) -> EndedCall
     }
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.states, || departure.counts_keys(has_rejections));
-    let mut settled = settle(chunk, answer, sent_at, answered_at, metrics);
+    let restore = |entry: &mut E| target.restore(entry);
+    let acceptance = Acceptance {
+        metrics,
+        restore: &restore,
+    };
+    let mut settled = settle(chunk, answer, sent_at, answered_at, &acceptance);
     settled.bisection = bisection;
     settled.panic = panic;
     keys.settle(&settled);

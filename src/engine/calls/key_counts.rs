@@ -77,9 +77,8 @@ mod tests {
 
     use super::*;
     use crate::contract::{Answer, Fault, Rejection, Verdict};
-    use crate::engine::calls::settle::settle;
+    use crate::engine::calls::settle::tests::settled;
     use crate::engine::entry::Chunk;
-    use crate::metrics::Metrics;
 
     fn entry(position: u64, key: Option<u64>, cost: usize) -> TrackedEntry<u64> {
         let mut state = EntryState::new(position, 1);
@@ -112,7 +111,7 @@ mod tests {
             refused,
             Verdict::Accepted,
         ]);
-        counts.settle(&settle(chunk, answer, now, now, &Metrics::none()));
+        counts.settle(&settled(chunk, answer));
         let outcomes = counts.outcomes().iter();
         let costs = outcomes.map(|of| (of.key, of.sent, of.accepted, of.throttled, of.fresh, of.fresh_throttled));
         assert_eq!(costs.collect::<Vec<_>>(), [(7, 9, 3, 6, 7, 4), (8, 5, 0, 0, 5, 0)]);
@@ -122,12 +121,11 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_refused_alone_was_not_accepted_for_its_key() {
-        let now = Instant::now();
         let mut chunk = Chunk::with_capacity(1);
         chunk.push(entry(0, Some(7), 1));
         let mut counts = KeyCounts::of(&chunk.states, || true);
         let answer = Answer::Disputed(Fault::new("refused"));
-        counts.settle(&settle(chunk, answer, now, now, &Metrics::none()));
+        counts.settle(&settled(chunk, answer));
         assert!(counts.outcomes().is_empty());
     }
 

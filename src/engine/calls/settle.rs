@@ -50,13 +50,19 @@ pub(crate) struct EndedCall<E> {
     pub(crate) emptied: Option<Chunk<E>>,
 }
 
+/// What happens to each accepted entry: it is measured, and restored if a handler or a receipt gets it.
+pub(crate) struct Acceptance<'a, E> {
+    pub(crate) metrics: &'a Metrics,
+    pub(crate) restore: &'a dyn Fn(&mut E),
+}
+
 /// Applies the verdict to each entry of the chunk. An entry without a verdict is sent again.
 pub(crate) fn settle<E>(
     chunk: Chunk<E>,
     answer: Answer,
     sent_at: Instant,
     answered_at: Instant,
-    metrics: &Metrics,
+    acceptance: &Acceptance<'_, E>,
 ) -> EndedCall<E> {
     // If one entry has a lane, usually all have one.
     let has_lanes = chunk.states.first().is_some_and(|state| state.lane.is_some());
@@ -87,9 +93,9 @@ pub(crate) fn settle<E>(
                 settled.dispute(entry, sent_at, answered_at, fault.clone());
             }
         }
-        Answer::Whole(verdict) if verdict.is_processed() => settled.accept_all(chunk, repeat(verdict), metrics),
+        Answer::Whole(verdict) if verdict.is_processed() => settled.accept_all(chunk, repeat(verdict), acceptance),
         Answer::Each(verdicts) if verdicts.len() >= chunk.len() && verdicts.iter().all(Verdict::is_processed) => {
-            settled.accept_all(chunk, verdicts, metrics);
+            settled.accept_all(chunk, verdicts, acceptance);
         }
         Answer::Each(verdicts) => {
             let unanswered = repeat_with(|| {
@@ -97,7 +103,7 @@ pub(crate) fn settle<E>(
                 Verdict::Rejected(Rejection::Unanswered, fault)
             });
             for (entry, verdict) in chunk.into_tracked().zip(verdicts.into_iter().chain(unanswered)) {
-                settled.add(entry, sent_at, verdict, metrics);
+                settled.add(entry, sent_at, verdict, acceptance);
             }
         }
         Answer::Whole(verdict) => {
@@ -105,13 +111,13 @@ pub(crate) fn settle<E>(
                 settled.refused_alone = Some(fault.clone());
             }
             for entry in chunk.into_tracked() {
-                settled.add(entry, sent_at, verdict.clone(), metrics);
+                settled.add(entry, sent_at, verdict.clone(), acceptance);
             }
         }
         Answer::Stop(fault) => {
             let verdict = Verdict::Rejected(Rejection::Setup, fault.clone());
             for entry in chunk.into_tracked() {
-                settled.add(entry, sent_at, verdict.clone(), metrics);
+                settled.add(entry, sent_at, verdict.clone(), acceptance);
             }
             settled.stop = Some(fault);
         }
@@ -120,11 +126,11 @@ pub(crate) fn settle<E>(
 }
 
 impl<E> EndedCall<E> {
-    fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict, metrics: &Metrics) {
+    fn add(&mut self, mut entry: TrackedEntry<E>, sent_at: Instant, verdict: Verdict, acceptance: &Acceptance<'_, E>) {
         let cost = entry.state.cost;
         match verdict {
             Verdict::Accepted | Verdict::Acknowledged(_) | Verdict::ConditionFailed => {
-                self.accept(&entry.entry, &mut entry.state, verdict, metrics);
+                self.accept(&mut entry.entry, &mut entry.state, verdict, acceptance);
             }
             Verdict::Rejected(rejection, fault) => {
                 let throttled = rejection.is_throttle();
@@ -169,9 +175,14 @@ impl<E> EndedCall<E> {
     }
 
     /// All entries were processed, which is the usual case: they are dropped in place without being moved.
-    fn accept_all(&mut self, mut chunk: Chunk<E>, verdicts: impl IntoIterator<Item = Verdict>, metrics: &Metrics) {
-        for ((entry, state), verdict) in chunk.entries.iter().zip(&mut chunk.states).zip(verdicts) {
-            self.accept(entry, state, verdict, metrics);
+    fn accept_all(
+        &mut self,
+        mut chunk: Chunk<E>,
+        verdicts: impl IntoIterator<Item = Verdict>,
+        acceptance: &Acceptance<'_, E>,
+    ) {
+        for ((entry, state), verdict) in chunk.entries.iter_mut().zip(&mut chunk.states).zip(verdicts) {
+            self.accept(entry, state, verdict, acceptance);
         }
         chunk.clear();
         self.emptied = Some(chunk);
@@ -179,7 +190,13 @@ impl<E> EndedCall<E> {
 
     /// The entry was accepted with this verdict, or its condition does not hold. For the pace both are the same: the service has
     /// processed the entry, and has consumed capacity for it.
-    fn accept(&mut self, entry: &E, state: &mut EntryState<E>, verdict: Verdict, metrics: &Metrics) {
+    fn accept(
+        &mut self,
+        entry: &mut E,
+        state: &mut EntryState<E>,
+        verdict: Verdict,
+        Acceptance { metrics, restore }: &Acceptance<'_, E>,
+    ) {
         self.count_fresh(state, false);
         self.count(Outcome::with_accepted, state.cost);
         let disposition = match verdict {
@@ -193,6 +210,7 @@ impl<E> EndedCall<E> {
             Some(self.outcome.answered_at.saturating_duration_since(arrived))
         });
         if let Some(confirmation) = state.confirmation.take() {
+            restore(entry);
             confirmation.resolve(entry, disposition);
         }
         match self.accepted.last_mut() {
@@ -312,30 +330,33 @@ pub(crate) fn accepts_all(answer: &Answer) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// The chunk after a call with this answer.
+    pub(crate) fn settled<E>(chunk: Chunk<E>, answer: Answer) -> EndedCall<E> {
+        let now = Instant::now();
+        let acceptance = Acceptance {
+            metrics: &Metrics::none(),
+            restore: &|_| {},
+        };
+        settle(chunk, answer, now, now, &acceptance)
+    }
 
     #[test]
     fn an_entry_of_a_call_that_was_refused_on_account_of_others_is_still_fresh() {
-        let now = Instant::now();
         let mut chunk = Chunk::with_capacity(2);
         for position in 0..2 {
             let state = EntryState::new(position, 1);
             chunk.push(TrackedEntry { entry: (), state });
         }
         let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
-        let settled = settle(chunk, refused, now, now, &Metrics::none());
+        let settled = settled(chunk, refused);
         assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
 
         let half = settled.refused_chunk.unwrap();
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
-        let settled = settle(
-            half,
-            Answer::Each(vec![Verdict::Accepted, throttled]),
-            now,
-            now,
-            &Metrics::none(),
-        );
+        let settled = settled(half, Answer::Each(vec![Verdict::Accepted, throttled]));
         assert_eq!((settled.outcome.fresh, settled.outcome.fresh_throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
         assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
@@ -343,14 +364,13 @@ mod tests {
 
     #[test]
     fn an_entry_whose_condition_does_not_hold_is_processed_and_not_delivered() {
-        let now = Instant::now();
         let of_both = |answer: Answer| {
             let mut chunk = Chunk::with_capacity(2);
             for position in 0..2 {
                 let state = EntryState::new(position, 1);
                 chunk.push(TrackedEntry { entry: (), state });
             }
-            settle(chunk, answer, now, now, &Metrics::none())
+            settled(chunk, answer)
         };
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
         for (answer, accepted, delivered) in [
@@ -369,7 +389,6 @@ mod tests {
 
     #[test]
     fn verdicts_beyond_the_entries_count_for_none() {
-        let now = Instant::now();
         let chunk = || {
             let mut chunk = Chunk::with_capacity(1);
             let state = EntryState::new(0, 1);
@@ -378,13 +397,7 @@ mod tests {
         };
         let refused = || Verdict::Refused(Fault::new("ValidationException"));
         for beyond in [Verdict::Accepted, refused()] {
-            let settled = settle(
-                chunk(),
-                Answer::Each(vec![Verdict::Accepted, beyond]),
-                now,
-                now,
-                &Metrics::none(),
-            );
+            let settled = settled(chunk(), Answer::Each(vec![Verdict::Accepted, beyond]));
             assert_eq!(
                 (settled.outcome.sent, settled.outcome.accepted, settled.refused.len()),
                 (1, 1, 0)

@@ -170,6 +170,13 @@ impl BatchTarget for SqsQueue {
         }
     }
 
+    #[cfg(feature = "s3-offload")]
+    fn restore(&self, entry: &mut SendMessageBatchRequestEntry) {
+        if self.offload.is_some() {
+            Offload::restore(entry);
+        }
+    }
+
     /// The body of an offloaded message stays in the entry, in case it is handed back.
     #[cfg(feature = "s3-offload")]
     fn weight(&self, entry: &SendMessageBatchRequestEntry, bytes: usize) -> usize {

@@ -208,6 +208,11 @@ impl Offload {
         }
     }
 
+    /// Restores the id of an entry that SQS has.
+    pub(in crate::services::sqs) fn restore(entry: &mut SendMessageBatchRequestEntry) {
+        mark::take(&mut entry.id);
+    }
+
     /// Restores the ids of the entries, and removes the objects of those that SQS does not have.
     pub(in crate::services::sqs) async fn clean_up(
         &self,
