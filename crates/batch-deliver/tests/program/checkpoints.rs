@@ -107,7 +107,10 @@ fn a_shard_at_its_deadline_is_given_back_and_goes_on_behind_its_checkpoint() {
     let activity = Activity::new(vec![of_run; 60]);
     let arguments = "--dead-letters dead --checkpoints checkpoints --deadline 1s";
     let worker = of_served(&folder, &activity, &served, arguments).spawn().unwrap();
-    assert_eq!(activity.answer(), failure("Interrupted"));
+    // On a busy machine the first deadline may come before the first call.
+    while served.table.statistics().applied == 0 {
+        assert_eq!(activity.answer(), failure("Interrupted"));
+    }
     served.table.set_capacity(Capacity::unlimited());
     let counts = std::iter::repeat_with(|| activity.answer())
         .inspect(|answer| {
