@@ -56,7 +56,8 @@ impl Summary {
             console.info(&words);
         }
         if let Some(simulated) = &self.simulated {
-            console.info(&simulated.compare(self.report.delivered));
+            let DuplicateFigures { equal, different } = self.duplicates;
+            console.info(&simulated.compare(self.report.delivered.saturating_sub(equal + different)));
         }
         if let Some(words) = self.vectors.as_ref().and_then(unindexed) {
             console.warn(&words);
@@ -182,9 +183,9 @@ impl Summary {
         );
         match (equal, different) {
             (0, 0) => None,
-            (_, 0) => Some(format!("{words}, and with its body")),
+            (_, 0) => Some(format!("{words}, and with its content")),
             _ => Some(format!(
-                "{words}, {} of them with another body, which is lost",
+                "{words}, {} of them with another content, which is not delivered",
                 grouped(different)
             )),
         }

@@ -14,7 +14,8 @@ use super::undelivered::{UndeliveredEntry, printed_fault};
 pub(crate) struct DeliveryResult<E>(Result<Report, DeliveryError<E>>);
 
 /// Delivers the entries. Notes in `duplicates` those that the service has dropped, if they are counted. Calls `decided` with the position of
-/// each one that is not handed back and what became of it, and `undelivered` with each one that is, and waits for what this returns.
+/// each one that is not handed back and what became of it. Calls `undelivered` with each one that is, and waits for what this returns; and
+/// with each one that was dropped although no other one has its content.
 pub(crate) async fn deliver<T, S, X, F>(
     target: T,
     options: DeliveryOptions,
@@ -29,13 +30,18 @@ where
     X: Into<Box<dyn Error + Send + Sync>>,
     F: Future<Output = ()> + Send + 'static,
 {
+    let undelivered = Arc::new(undelivered);
+    let lost = Arc::clone(&undelivered);
     let delivery = Delivery::new(target)
         .options(options)
         .on_delivered(move |position, entry, disposition| {
-            if let Some(duplicates) = &duplicates {
-                duplicates.note(entry, disposition);
+            let duplicates = duplicates.as_ref();
+            if duplicates.is_some_and(|duplicates| duplicates.note(entry, disposition)) {
+                // What it returns is only waited for.
+                drop(lost(UndeliveredEntry::dropped(position)));
+            } else {
+                decided(position, disposition);
             }
-            decided(position, disposition);
         })
         .on_undelivered(move |entry| undelivered(UndeliveredEntry::of(entry)));
     DeliveryResult(delivery.try_deliver_stream(entries).await)

@@ -41,7 +41,7 @@ struct SeenMessages {
 }
 
 /// A hash of the content of an entry.
-pub(super) fn hash(content: &str) -> u64 {
+pub(super) fn hash(content: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()
@@ -62,17 +62,16 @@ impl<E> Duplicates<E> {
         }
     }
 
-    /// Notes an entry that was decided.
-    pub(super) fn note(&self, entry: &E, disposition: &Disposition) {
-        if let Disposition::Delivered(acknowledgement) = disposition
-            && let Some(id) = &acknowledgement.message_id
-        {
+    /// Notes an entry that was decided. Whether it is lost: it was dropped, and what was kept has another content.
+    pub(super) fn note(&self, entry: &E, disposition: &Disposition) -> bool {
+        let Disposition::Delivered(acknowledgement) = disposition else {
+            return false;
+        };
+        acknowledgement.message_id.as_ref().is_some_and(|id| {
             let content = (self.content)(entry);
-            self.seen
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .note(id, content);
-        }
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.note(id, content)
+        })
     }
 
     pub(crate) fn figures(&self) -> DuplicateFigures {
@@ -81,17 +80,20 @@ impl<E> Duplicates<E> {
 }
 
 impl SeenMessages {
-    fn note(&mut self, id: &str, content: u64) {
+    fn note(&mut self, id: &str, content: u64) -> bool {
         if self.recent.len() >= REMEMBERED || self.since.elapsed() >= INTERVAL {
             self.earlier = std::mem::take(&mut self.recent);
             self.since = Instant::now();
         }
         let id = self.hashes.hash_one(id);
-        match self.recent.get(&id).or_else(|| self.earlier.get(&id)) {
-            None => drop(self.recent.insert(id, content)),
-            Some(kept) if *kept == content => self.figures.equal += 1,
-            Some(_) => self.figures.different += 1,
-        }
+        let Some(kept) = self.recent.get(&id).or_else(|| self.earlier.get(&id)) else {
+            self.recent.insert(id, content);
+            return false;
+        };
+        let is_equal = *kept == content;
+        self.figures.equal += u64::from(is_equal);
+        self.figures.different += u64::from(!is_equal);
+        !is_equal
     }
 }
 

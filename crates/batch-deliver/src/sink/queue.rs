@@ -1,5 +1,7 @@
 //! A queue of SQS.
 
+use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use aws_batch_delivery::targets::sqs::{SqsQueue, message_size};
@@ -75,13 +77,25 @@ pub(crate) async fn queue(
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
         content: queue
             .is_fifo()
-            .then_some(|message: &SendMessageBatchRequestEntry| hash(message.message_body())),
+            .then_some(|message: &SendMessageBatchRequestEntry| hash(&content(message))),
         unit: "requests' worth of 64 KiB",
         settings,
         site,
         simulated,
         vectors: None,
     })
+}
+
+/// What the receiver of a message gets, without its ids.
+fn content(message: &SendMessageBatchRequestEntry) -> impl Hash {
+    let attributes = message.message_attributes().into_iter().flatten();
+    let attributes: BTreeMap<_, _> = attributes
+        .map(|(name, value)| {
+            let binary = value.binary_value().map(AsRef::as_ref);
+            (name, (value.data_type(), value.string_value(), binary))
+        })
+        .collect();
+    (message.message_body(), message.message_group_id(), attributes)
 }
 
 /// A queue that messages are taken from or moved to.

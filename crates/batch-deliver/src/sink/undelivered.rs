@@ -39,6 +39,19 @@ impl UndeliveredEntry {
         }
     }
 
+    /// One that the service has accepted and dropped.
+    pub(super) fn dropped(position: u64) -> Self {
+        let fault = Fault::new("DuplicateMessage");
+        Self {
+            position,
+            attempts: 1,
+            may_have_been_delivered: false,
+            cause: Cause::Refused(
+                fault.with_message("another message of the last five minutes has its deduplication id"),
+            ),
+        }
+    }
+
     /// One that was not attempted, with this position.
     #[cfg(test)]
     pub(crate) fn unattempted(position: u64) -> Self {

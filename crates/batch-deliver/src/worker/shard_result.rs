@@ -120,13 +120,10 @@ impl ShardResult {
         if let Some(error) = error {
             return Self::failed(DEAD_LETTERS, error);
         }
-        let lost = summary.dropped().filter(|_| summary.duplicates.different > 0);
-        if let Some(words) = lost.filter(|_| report.finished) {
-            return Self::failed(UNDELIVERED, words);
-        }
         let earlier = &summary.settling.earlier;
         let (letters_before, bad_lines_before) = (earlier.given_up.count(), earlier.bad_lines.count());
-        if report.finished && summary.ended.is_none() && report.undelivered == dead_letters {
+        let undelivered = report.undelivered + summary.duplicates.different;
+        if report.finished && summary.ended.is_none() && undelivered == dead_letters {
             return Self::Delivered(json!({
                 "input": shard.input,
                 "begin": shard.part.begin,

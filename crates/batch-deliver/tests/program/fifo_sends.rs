@@ -27,7 +27,7 @@ fn a_message_that_a_fifo_queue_fails_once_keeps_its_place() {
 
 /// They were counted as delivered, and nothing showed that the queue has only one of them.
 #[test]
-fn lines_that_a_fifo_queue_drops_are_counted_and_are_an_error_if_a_body_is_lost() {
+fn lines_that_a_fifo_queue_drops_are_counted_and_are_undelivered_if_another_one_has_their_content() {
     let queues = Queues::new();
     let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
     let line = |body: &str, id: &str| json!({"body": body, "dedup_id": id, "group_id": "g"}).to_string() + "\n";
@@ -40,10 +40,11 @@ fn lines_that_a_fifo_queue_drops_are_counted_and_are_an_error_if_a_body_is_lost(
         1,
         "dropped by a.fifo: 1 line with the deduplication id of another message",
     )
-    .expect(1, "1 of them with another body, which is lost");
+    .expect(1, "1 of them with another content, which is not delivered")
+    .expect(1, "a:2: refused: DuplicateMessage");
     assert_eq!(run.report()["dropped"], json!({"equal": 0, "different": 1}));
     assert_eq!(queue.len(), 2);
-    send("b", &[line("one", "m"), line("one", "m")]).expect(0, "of the last five minutes, and with its body");
+    send("b", &[line("one", "m"), line("one", "m")]).expect(0, "of the last five minutes, and with its content");
     // Lost answers: each message is sent twice, and is one line.
     queue.script([
         InjectedFault::Dropped { applied: true },
@@ -53,6 +54,43 @@ fn lines_that_a_fifo_queue_drops_are_counted_and_are_an_error_if_a_body_is_lost(
     run.expect(0, "2 delivered");
     assert!(!run.stderr.contains("dropped"), "{}", run.stderr);
     assert_eq!(queue.len(), 5);
+}
+
+/// Of two devices that send the same reading without ids of their own, one was nowhere, and the exit code was 0.
+#[test]
+fn a_message_of_another_group_or_with_other_attributes_is_another_one() {
+    let queues = Queues::new();
+    let queue = queues.queue("a.fifo", QueueOptions::default().content_based_deduplication());
+    let line = |group: &str, attributes: &str| format!(r#"{{"body":"ping","group_id":"{group}"{attributes}}}"#) + "\n";
+    let first = line("d1", r#","attributes":{"x":"1","y":"2"}"#);
+    let same = line("d1", r#","attributes":{"y":"2","x":"1"}"#);
+    queues.folder.write("a", first.clone() + &same);
+    let run = queues.run("send --queue a.fifo --format json --json a");
+    run.expect(0, "2 delivered");
+    assert_eq!(run.report()["dropped"], json!({"equal": 1, "different": 0}));
+    let lines = [first, line("d2", r#","attributes":{"x":"1","y":"2"}"#), line("d1", "")];
+    queues.folder.write("b", lines.concat());
+    let run = queues.run("send --queue a.fifo --format json --json --dead-letter dead b");
+    run.expect(1, "2 of them with another content, which is not delivered");
+    assert_eq!(queue.len(), 1);
+    assert_eq!(queues.folder.read("dead"), lines[1..].concat());
+}
+
+/// The first run said it, and the second one, which did the rest, ended with 0.
+#[test]
+fn the_last_of_several_runs_says_what_a_fifo_queue_has_dropped_in_the_first() {
+    let queues = Queues::new();
+    let queue = queues.queue("a.fifo", QueueOptions::default());
+    let line = |body: &str, id: &str| json!({"body": body, "dedup_id": id, "group_id": "g"}).to_string() + "\n";
+    let lines = line("one", "k") + &line("two", "k");
+    queues.folder.write("a", format!("{lines}oops\n"));
+    let send = || queues.run("send --queue a.fifo --format json --resume state a");
+    send().expect(1, "1 of them with another content");
+    queues.folder.write("a", format!("{lines}{}", line("three", "l")));
+    send()
+        .expect(1, "earlier runs gave up 1 entry")
+        .expect(1, "a:2: refused: DuplicateMessage");
+    assert_eq!(queue.len(), 2);
 }
 
 /// For the figures in the manual: `cargo test --package batch-deliver --test program -- --ignored --nocapture what_an_order_costs`

@@ -2,6 +2,8 @@
 
 mod simulated;
 
+use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use aws_batch_delivery::targets::eventbridge::{EventBus, event_size};
@@ -11,6 +13,7 @@ use aws_batch_delivery::targets::sns::{SnsTopic, message_size};
 use aws_batch_simulator::Simulator;
 use aws_config::SdkConfig;
 use aws_sdk_kinesis::types::PutRecordsRequestEntry;
+use aws_sdk_sns::types::PublishBatchRequestEntry;
 
 use super::destination::{Access, Destination, EntrySize, Target, simulated_settings};
 use super::duplicates::hash;
@@ -95,10 +98,24 @@ pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Resul
             |client, arn| SnsTopic::new(client, arn).strict_order()
         },
         measure: |_, message| EntrySize::in_units(message_size(message), REQUEST),
-        content: Some(|message| hash(message.message())),
+        content: Some(|message| hash(&content(message))),
         unit: "requests' worth of 64 KiB",
     };
     service.destination(arn, access).await
+}
+
+/// What the subscribers of a topic get of a message, without its ids.
+fn content(message: &PublishBatchRequestEntry) -> impl Hash {
+    let attributes = message.message_attributes().into_iter().flatten();
+    let attributes: BTreeMap<_, _> = attributes
+        .map(|(name, value)| {
+            let binary = value.binary_value().map(AsRef::as_ref);
+            (name, (value.data_type(), value.string_value(), binary))
+        })
+        .collect();
+    let structure = message.message_structure();
+    let group = message.message_group_id();
+    (message.message(), message.subject(), structure, group, attributes)
 }
 
 /// The event bus of EventBridge with this name or ARN.
