@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use serde_json::{Value, json};
 
 use super::plan::PlannedShard;
+use crate::console::counted;
 use crate::outcome::Failure;
 use crate::progress::Summary;
 use crate::stop::Stop;
@@ -119,6 +120,14 @@ impl ShardResult {
         // The last ones may fail to be stored when everything else is delivered.
         if let Some(error) = error {
             return Self::failed(DEAD_LETTERS, error);
+        }
+        let unkept = summary.bad_lines.count().saturating_sub(bad_lines.letters);
+        if report.finished && summary.ended.is_none() && unkept > 0 {
+            let words = counted(unkept, "bad line");
+            return Self::failed(
+                UNREADABLE,
+                format!("{words} cannot be kept among the dead letters, being too long"),
+            );
         }
         let earlier = &summary.settling.earlier;
         let (letters_before, bad_lines_before) = (earlier.given_up.count(), earlier.bad_lines.count());

@@ -415,6 +415,19 @@ fn a_bad_line_of_a_shard_is_kept_beside_its_dead_letters() {
     );
 }
 
+/// It was answered as delivered, and the line was nowhere.
+#[test]
+fn a_shard_with_a_bad_line_that_is_too_long_to_be_kept_fails() {
+    let folder = Folder::new();
+    let lines = items(0..2) + &"x".repeat(9 << 20) + "\n" + &items(3..5);
+    folder.write("a.jsonl", &lines);
+    let activity = Activity::new([shard_of_run("a.jsonl", 0, lines.len())]);
+    let arguments = "--keep-going 5 --dead-letters dead --checkpoints checkpoints";
+    let worker = start(&folder, &activity, 1_000_000, arguments);
+    assert_eq!(activity.answer(), failure("Unreadable"));
+    terminate(worker).expect(130, "4 delivered");
+}
+
 /// The shard was answered as delivered, and the lines were nowhere.
 #[test]
 fn a_worker_skips_bad_lines_only_where_it_keeps_them() {
