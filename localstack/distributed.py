@@ -1,9 +1,10 @@
-"""The calls of `distributed` to the emulators: creates the table, the activity and the state machine, and checks the result."""
+"""The calls of `distributed` and `fleet` to the emulators: creates the table, the activity and the state machine, and checks the result."""
 
 import json
 import os
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import boto3
@@ -25,7 +26,7 @@ def generate(folder, files, lines):
                 output.write(json.dumps(item) + "\n")
 
 
-def begin(folder, definition, heartbeat):
+def create(folder, definition, heartbeat):
     """Creates the resources, and prints the ARN of the activity."""
     dynamodb.create_table(
         TableName=TABLE,
@@ -39,11 +40,17 @@ def begin(folder, definition, heartbeat):
     definition = Path(definition).read_text().replace("${ActivityArn}", activity)
     definition = definition.replace('"HeartbeatSeconds": 60', f'"HeartbeatSeconds": {heartbeat}')
     machine = step_functions.create_state_machine(name=NAME, definition=definition, roleArn=ROLE)
+    (Path(folder) / "machine").write_text(machine["stateMachineArn"])
+    print(activity)
+
+
+def begin(folder):
+    """Starts the state machine."""
+    machine = (Path(folder) / "machine").read_text()
     execution = step_functions.start_execution(
-        stateMachineArn=machine["stateMachineArn"], input=json.dumps({"bucket": BUCKET, "plan": PLAN})
+        stateMachineArn=machine, input=json.dumps({"bucket": BUCKET, "plan": PLAN})
     )
     (Path(folder) / "execution").write_text(execution["executionArn"])
-    print(activity)
 
 
 def finish(folder):
@@ -72,6 +79,14 @@ def finish(folder):
     print("every line of the input is in the table")
 
 
+def rejected(url):
+    """Prints what throttled-aws has rejected."""
+    with urllib.request.urlopen(f"{url}/_throttled/figures") as answer:
+        table = json.load(answer)["dynamodb"][TABLE]
+    sent = table["accepted"] + table["throttled"]
+    print(f"{table['throttled'] / sent:.2%} of {sent:,} writes were rejected, in {table['calls']:,} calls")
+
+
 def left():
     """Checks that the checkpoints of answered shards were removed."""
     kept = s3.list_objects_v2(Bucket=BUCKET, Prefix="checkpoints/").get("Contents", [])
@@ -80,4 +95,6 @@ def left():
 
 
 if __name__ == "__main__":
-    {"generate": generate, "begin": begin, "finish": finish, "left": left}[sys.argv[1]](*sys.argv[2:])
+    {"generate": generate, "create": create, "begin": begin, "finish": finish, "rejected": rejected, "left": left}[sys.argv[1]](
+        *sys.argv[2:]
+    )

@@ -49,11 +49,11 @@ pub(crate) struct Connection {
 /// The SDK would wait forever if the other side is gone without a word, as behind a router that has forgotten the connection.
 const ANSWER: Duration = Duration::from_mins(5);
 
-/// Attempts at a call to S3, unless more are configured. There are many, because what cannot be read or written ends a load or a worker.
-const ATTEMPTS: u32 = 6;
-
 /// Bytes that may take as long as that: 28 kB a second.
 const SENT_MEANWHILE: usize = 8 << 20;
+
+/// Attempts at a call to S3, unless more are configured. There are many, because what cannot be read or written ends a load or a worker.
+const ATTEMPTS: u32 = 6;
 
 /// How long a request with this many bytes may wait for its answer.
 pub(crate) fn answer_within(bytes: usize) -> TimeoutConfig {

@@ -129,7 +129,8 @@ impl Simulator {
         namespaces.add(name, |seed| MetricNamespace::new(name, options, seed))
     }
 
-    /// Sets the latency of calls from now on. Default: none.
+    /// Sets the latency of calls from now on. Default: none, with which loads on a paused clock may take longer than with a few milliseconds:
+    /// all calls of a start come at one moment, before the table has any capacity.
     pub fn set_latency(&self, latency: Latency) {
         lock(&self.inner.latency).0 = latency;
     }

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(files(&pattern), Ok(names.to_vec()));
     }
 
-    /// A link to the newest folder had its files sent twice, and two links to the folder that they are in were followed for ever.
+    /// A link to the newest folder had its files sent twice, and two links to the folder that they are in were followed without an end.
     #[cfg(unix)]
     #[test]
     fn any_folders_are_not_reached_through_links() {
