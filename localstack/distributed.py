@@ -87,14 +87,5 @@ def rejected(url):
     print(f"{table['throttled'] / sent:.2%} of {sent:,} writes were rejected, in {table['calls']:,} calls")
 
 
-def left():
-    """Checks that the checkpoints of answered shards were removed."""
-    kept = s3.list_objects_v2(Bucket=BUCKET, Prefix="checkpoints/").get("Contents", [])
-    if kept:
-        sys.exit(f"there are checkpoints of shards that were answered: {[item['Key'] for item in kept]}")
-
-
 if __name__ == "__main__":
-    {"generate": generate, "create": create, "begin": begin, "finish": finish, "rejected": rejected, "left": left}[sys.argv[1]](
-        *sys.argv[2:]
-    )
+    {"generate": generate, "create": create, "begin": begin, "finish": finish, "rejected": rejected}[sys.argv[1]](*sys.argv[2:])
