@@ -120,7 +120,7 @@ impl<T: Target> Job<T> {
         let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
         let unknown = identity.unknown();
         let state = LoadState::open(location, identity, claim, &self.connection, &self.console).await?;
-        let settled = state.settled.len();
+        let settled = state.kept.settled.len();
         if settled > 0 {
             if let Some(unknown) = unknown {
                 self.console.info(&not_compared(&unknown));
@@ -135,11 +135,11 @@ impl<T: Target> Job<T> {
             ));
         }
         Ok(OpenedJob {
-            failures: state.failures.clone(),
+            failures: state.kept.failures.clone(),
             settled,
             doubtful: state.doubtful,
             has_begun: state.has_begun(),
-            source: OpenedSource::Inputs(inputs, reads, Some(state)),
+            source: OpenedSource::Inputs(inputs, reads, Some(Box::new(state))),
         })
     }
 

@@ -49,7 +49,7 @@ impl<E: Send + Sync + 'static> InputReads<E> {
     ) -> Result<(ReaderHandle<E>, Option<Journal>), StartFailure> {
         let names = inputs.iter().map(|input| input.name.clone()).collect();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        let settled = state.as_ref().map(|state| state.settled.clone());
+        let settled = state.as_ref().map(|state| state.kept.settled.clone());
         let read_so_far = ReadProgress::default();
         let mut turns = self.turns(inputs, settled.unwrap_or_default());
         if state.is_some() {

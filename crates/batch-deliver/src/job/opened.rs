@@ -22,7 +22,7 @@ pub(crate) struct OpenedJob<'a, E> {
 
 /// A source with its journal, if it has one.
 pub(super) enum OpenedSource<'a, E> {
-    Inputs(Vec<Input>, &'a InputReads<E>, Option<LoadState>),
+    Inputs(Vec<Input>, &'a InputReads<E>, Option<Box<LoadState>>),
     Table(TableScan<'a>, EntryMaker<E>, Option<Box<OpenedScan>>),
 }
 
@@ -35,7 +35,11 @@ impl<E: Send + Sync + 'static> OpenedJob<'_, E> {
         stop: &Stop,
     ) -> Result<(ReaderHandle<E>, Option<Journal>), StartFailure> {
         match self.source {
-            OpenedSource::Inputs(inputs, reads, state) => reads.begin(inputs, state, self.has_begun, stop).await,
+            OpenedSource::Inputs(inputs, reads, state) => {
+                reads
+                    .begin(inputs, state.map(|state| *state), self.has_begun, stop)
+                    .await
+            }
             OpenedSource::Table(scan, entry, opened) => scan
                 .begin(opened.map(|opened| *opened), keeps_text, stop, entry)
                 .await

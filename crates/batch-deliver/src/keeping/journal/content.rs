@@ -47,10 +47,10 @@ pub(super) struct WriterStamp {
 
 /// What earlier runs have left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct JournalContent {
-    pub(super) settled: SettledRecords,
+pub(crate) struct JournalContent {
+    pub(crate) settled: SettledRecords,
     /// What they have not delivered, and no run of the whole has reported.
-    pub(super) failures: Failures,
+    pub(crate) failures: Failures,
     /// How the inputs begin, as far as they were read.
     pub(super) read: BTreeMap<usize, Beginning>,
     /// Whether entries may have been sent.
@@ -145,8 +145,13 @@ pub(super) fn in_use(name: &str) -> String {
     format!("the journal {name} is in use by another load: wait until it ends, or name another one")
 }
 
-/// The shortest text of a journal.
-pub(super) fn text(identity: &Identity, kept: &JournalContent) -> serde_json::Result<Vec<u8>> {
+/// The shortest text of a journal, which says in an object which run has written it, and ends with these lines.
+pub(super) fn text(
+    identity: &Identity,
+    kept: &JournalContent,
+    written: Option<WriterStamp>,
+    last: &[JournalLine],
+) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::new();
     add(&mut text, identity)?;
     if !kept.read.is_empty() {
@@ -162,6 +167,12 @@ pub(super) fn text(identity: &Identity, kept: &JournalContent) -> serde_json::Re
         add(&mut text, &JournalLine::Failures(kept.failures.clone()))?;
     }
     add(&mut text, &JournalLine::Settled(kept.settled.clone()))?;
+    if let Some(written) = written {
+        add(&mut text, &JournalLine::Written(written))?;
+    }
+    for line in last {
+        add(&mut text, line)?;
+    }
     Ok(text)
 }
 
@@ -236,7 +247,7 @@ mod tests {
     /// Each line is about these records.
     fn journal(lines: &[u64]) -> (Vec<u8>, Identity) {
         let identity = Identity::new([("destination", "films".to_owned())], &[], 7).unwrap();
-        let mut text = text(&identity, &JournalContent::default()).unwrap();
+        let mut text = text(&identity, &JournalContent::default(), None, &[]).unwrap();
         for number in lines {
             add(&mut text, &JournalLine::Failed(vec![failed(*number)])).unwrap();
             let mut settled = SettledRecords::default();
@@ -289,7 +300,7 @@ mod tests {
             let whole = read(&text, &identity, Claim::Named).unwrap();
             prop_assert_eq!(of(&whole), numbers.len() as u64);
             // A shorter text says the same.
-            let shorter = super::text(&identity, &whole.kept).unwrap();
+            let shorter = super::text(&identity, &whole.kept, None, &[]).unwrap();
             prop_assert_eq!(&read(&shorter, &identity, Claim::Named).unwrap(), &whole);
             add(&mut text, &JournalLine::Reported).unwrap();
             prop_assert_eq!(of(&read(&text, &identity, Claim::Named).unwrap()), 0);

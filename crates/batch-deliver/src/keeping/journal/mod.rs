@@ -3,13 +3,12 @@
 mod checked_line;
 mod claim;
 mod content;
-mod file;
 mod identity;
+mod load;
 mod locked_file;
-mod object;
 mod owned;
 mod scan;
-mod state;
+mod storage;
 mod writer;
 mod writing;
 
@@ -17,6 +16,6 @@ pub(crate) use self::claim::Claim;
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::content::settled_in;
 pub(crate) use self::identity::{Identity, ORDER, StopLine};
+pub(crate) use self::load::LoadState;
 pub(crate) use self::scan::{EarlierScan, ScanState};
-pub(crate) use self::state::LoadState;
 pub(crate) use self::writer::Journal;

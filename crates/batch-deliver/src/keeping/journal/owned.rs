@@ -62,24 +62,24 @@ enum PutFailure {
     Failed(String),
 }
 
-/// What a journal has in an object.
-pub(super) trait ObjectContent: Sized {
+/// What a journal has in its file or object.
+pub(super) trait StoredContent: Sized {
     /// What earlier runs have left.
     type Found: Default;
 
-    /// Reads the text of the object with this name.
+    /// Reads the text of the journal with this name.
     fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<Self::Found, Failure>;
 
     /// How many entries the last run may have delivered without recording them.
     fn doubtful(found: &Self::Found) -> u64;
 
-    /// The text of an object that continues where earlier runs have ended.
-    fn text(&self, found: &Self::Found, written: WriterStamp) -> serde_json::Result<Vec<u8>>;
+    /// The text of a journal that continues where earlier runs have ended. An object has in it which run has written it.
+    fn text(&self, found: &Self::Found, written: Option<WriterStamp>) -> serde_json::Result<Vec<u8>>;
 }
 
 impl OwnObject {
     /// Opens the object, or creates one.
-    pub(super) async fn open<J: ObjectContent>(
+    pub(super) async fn open<J: StoredContent>(
         location: &Location,
         journal: &J,
         claim: Claim,
@@ -118,7 +118,7 @@ impl OwnObject {
         for _ in 0..tries {
             let (etag, found) = own.found(journal, claim, console).await?;
             own.etag = etag;
-            match own.put_once(|written| journal.text(&found, written)).await {
+            match own.put_once(|written| journal.text(&found, Some(written))).await {
                 Ok(()) => return Ok((own, found)),
                 Err(PutFailure::Taken) => {}
                 Err(PutFailure::Failed(words)) => {
@@ -132,7 +132,7 @@ impl OwnObject {
     }
 
     /// What the current object has, and its tag.
-    async fn found<J: ObjectContent>(
+    async fn found<J: StoredContent>(
         &self,
         journal: &J,
         claim: Claim,

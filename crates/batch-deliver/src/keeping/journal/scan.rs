@@ -1,8 +1,7 @@
 //! The journal of a delivery whose records are the items of a table: where its scan is continued.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,10 +10,9 @@ use super::super::failures::{FailedRecord, Failures};
 use super::super::location::Location;
 use super::checked_line::{self, JournalFault};
 use super::content::WriterStamp;
-use super::locked_file::LockedFile;
-use super::owned::{ObjectContent, OwnObject};
+use super::owned::StoredContent;
+use super::storage::Storage;
 use super::{Claim, Identity};
-use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
@@ -23,13 +21,7 @@ use crate::outcome::Failure;
 #[derive(Debug)]
 pub(crate) struct ScanState {
     content: ScanLine,
-    pub(super) storage: ScanStorage,
-}
-
-#[derive(Debug)]
-pub(super) enum ScanStorage {
-    File { path: PathBuf, file: LockedFile },
-    Object(Box<OwnObject>),
+    pub(super) storage: Storage,
 }
 
 /// The only line of the journal.
@@ -108,10 +100,10 @@ impl EarlierScan {
     }
 }
 
-/// The journal of a scan in an object.
+/// The journal of a scan with this identity.
 struct ScanContent<'a>(&'a Identity);
 
-impl ObjectContent for ScanContent<'_> {
+impl StoredContent for ScanContent<'_> {
     type Found = EarlierScan;
 
     fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<EarlierScan, Failure> {
@@ -122,9 +114,9 @@ impl ObjectContent for ScanContent<'_> {
         found.doubtful
     }
 
-    fn text(&self, found: &EarlierScan, written: WriterStamp) -> serde_json::Result<Vec<u8>> {
+    fn text(&self, found: &EarlierScan, written: Option<WriterStamp>) -> serde_json::Result<Vec<u8>> {
         text(&ScanLine {
-            written: Some(written),
+            written,
             ..found.content(self.0.clone())
         })
     }
@@ -146,39 +138,9 @@ impl ScanState {
         connection: &Connection,
         console: &Console,
     ) -> Result<(Self, EarlierScan), Failure> {
-        match location {
-            Location::File(path) => block_in_place(|| Self::open_file(path, identity, claim, console)),
-            Location::Object { .. } => {
-                let content = ScanContent(&identity);
-                let (object, found) = OwnObject::open(location, &content, claim, connection, console).await?;
-                let state = Self {
-                    content: found.content(identity),
-                    storage: ScanStorage::Object(Box::new(object)),
-                };
-                Ok((state, found))
-            }
-        }
-    }
-
-    fn open_file(
-        path: &Path,
-        identity: Identity,
-        claim: Claim,
-        console: &Console,
-    ) -> Result<(Self, EarlierScan), Failure> {
-        let name = path.display().to_string();
-        let mut found = Vec::new();
-        let (mut old, path) = LockedFile::open(path)?;
-        old.read_to_end(&mut found)
-            .map_err(|error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}")))?;
-        let found = EarlierScan::read(&name, &String::from_utf8_lossy(&found), &identity, claim, console);
-        let found = claim.accepted(found, console)?;
+        let content = ScanContent(&identity);
+        let (storage, found) = Storage::open(location, &content, claim, connection, console).await?;
         let content = found.content(identity);
-        let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
-        let written = text(&content).map_err(|error| unwritable(error.into()))?;
-        let file = LockedFile::replacing(&path, &written).map_err(unwritable)?;
-        drop(old);
-        let storage = ScanStorage::File { path, file };
         Ok((Self { content, storage }, found))
     }
 
@@ -210,25 +172,19 @@ impl ScanState {
     }
 
     async fn store(&mut self) -> io::Result<()> {
-        let content = &mut self.content;
-        match &mut self.storage {
-            ScanStorage::File { path, file } => {
-                *file = block_in_place(|| LockedFile::replacing(path, &text(content)?))?;
-                Ok(())
-            }
-            ScanStorage::Object(object) => {
-                let text = |written| {
-                    content.written = Some(written);
-                    text(content)
-                };
-                object.put(text).await
-            }
-        }
+        let Self { content, storage } = self;
+        let text = |written| {
+            content.written = written;
+            text(content)
+        };
+        storage.replace(text).await
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use serde_json::json;
 
     use super::*;

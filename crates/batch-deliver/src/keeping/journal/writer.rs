@@ -13,10 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::failures::FailedRecord;
 use super::super::location::Location;
-use super::state::JournalStorage;
-use super::writing::{
-    FinishedJournal, NUMBERS, NUMBERS_OF_OBJECT, NUMBERS_OF_SCAN, RunEnd, SettledRecord, keep, put, write,
-};
+use super::writing::{FinishedJournal, NUMBERS_OF_SCAN, RunEnd, SettledRecord, keep, numbers, write};
 use super::{LoadState, ScanState, StopLine};
 use crate::blocking::{OwnRuntime, block_in_place};
 use crate::source::ReadProgress;
@@ -36,10 +33,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// The most entries that may be settled without being in a journal at this place: waiting or being written.
     pub(crate) fn unwritten(location: &Location) -> u64 {
-        2 * match location {
-            Location::File(_) => NUMBERS,
-            Location::Object { .. } => NUMBERS_OF_OBJECT,
-        } as u64
+        2 * numbers(matches!(location, Location::Object { .. })) as u64
     }
 
     /// Continues a journal, of inputs of which so much is read. What is sent after this is in doubt until it is in the journal. If it can
@@ -50,17 +44,10 @@ impl Journal {
         cancellation: CancellationToken,
     ) -> io::Result<Self> {
         state.begin().await?;
-        let most = match &state.storage {
-            JournalStorage::File(_) => NUMBERS,
-            JournalStorage::Object(_) => NUMBERS_OF_OBJECT,
-        };
+        let most = numbers(state.storage.is_object());
         Self::of_writer(most, cancellation, async move |receiver, ending| {
-            Ok(match state.storage {
-                JournalStorage::File(file) => FinishedJournal::File(write(*file, receiver, &read, &ending).await?),
-                JournalStorage::Object(object) => {
-                    FinishedJournal::Object(Box::new(put(*object, receiver, &read, &ending).await?))
-                }
-            })
+            let written = write(state, receiver, &read, &ending).await;
+            written.map(FinishedJournal::Load)
         })
     }
 
@@ -153,8 +140,7 @@ impl Journal {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
         match written {
             None => Ok(()),
-            Some(FinishedJournal::File(mut file)) => block_in_place(|| file.reported()),
-            Some(FinishedJournal::Object(mut object)) => object.reported().await,
+            Some(FinishedJournal::Load(mut state)) => state.reported().await,
             Some(FinishedJournal::Scan(mut state)) => state.reported().await,
         }
     }
@@ -249,7 +235,7 @@ mod tests {
                 open(&path, identity).await
             });
             for (index, number) in numbers.iter().enumerate() {
-                prop_assert_eq!(state.settled.contains(*number), index < count);
+                prop_assert_eq!(state.kept.settled.contains(*number), index < count);
             }
         }
     }

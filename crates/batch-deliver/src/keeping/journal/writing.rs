@@ -12,19 +12,14 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::failures::FailedRecord;
-use super::file::JournalFile;
-use super::object::JournalObject;
-use super::{ScanState, StopLine, scan};
+use super::{LoadState, ScanState, StopLine};
 use crate::source::{ReadProgress, SettledRecords};
 
-/// Bytes after which the journal is compacted.
-const LONG: u64 = 4 << 20;
-
 /// The most numbers of one write, and the most that wait: a slow disk slows the delivery down.
-pub(super) const NUMBERS: usize = 64;
+const NUMBERS: usize = 64;
 
 /// The same for an object, whose put takes some tens of milliseconds.
-pub(super) const NUMBERS_OF_OBJECT: usize = 2_048;
+const NUMBERS_OF_OBJECT: usize = 2_048;
 
 /// The same for the items of a table, whose journal is written at intervals.
 pub(super) const NUMBERS_OF_SCAN: usize = 4_096;
@@ -33,10 +28,15 @@ pub(super) const NUMBERS_OF_SCAN: usize = 4_096;
 const EVERY_OF_SCAN: Duration = Duration::from_millis(100);
 
 /// Numbers after which the journal of a scan is put before that interval is over.
-pub(super) const NUMBERS_OF_PUT: usize = 2_500;
+const NUMBERS_OF_PUT: usize = 2_500;
 
 /// The interval at which an object is put if fewer numbers arrive. It shows other runs that this one is alive.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// The most numbers of a load that wait for its journal.
+pub(super) fn numbers(is_object: bool) -> usize {
+    if is_object { NUMBERS_OF_OBJECT } else { NUMBERS }
+}
 
 /// A record that is settled.
 #[derive(Debug)]
@@ -59,8 +59,7 @@ impl SettledRecord {
 /// A journal to which all is written.
 #[derive(Debug)]
 pub(super) enum FinishedJournal {
-    File(JournalFile),
-    Object(Box<JournalObject>),
+    Load(LoadState),
     Scan(ScanState),
 }
 
@@ -83,34 +82,57 @@ impl RunEnd {
     }
 }
 
+/// Receives records until there are this many, or this time is over. Returns whether more may come.
+async fn receive(
+    receiver: &mut Receiver<SettledRecord>,
+    records: &mut Vec<SettledRecord>,
+    (most, every): (usize, Duration),
+) -> bool {
+    let due = Instant::now() + every;
+    while records.len() < most {
+        match timeout_at(due, receiver.recv()).await {
+            Ok(Some(record)) => records.push(record),
+            Ok(None) => return false,
+            Err(_) => break,
+        }
+    }
+    true
+}
+
 /// Writes records until the channel is closed. Those that arrive during a write are written together. Blocks.
 pub(super) async fn write(
-    mut file: JournalFile,
+    mut state: LoadState,
     mut receiver: Receiver<SettledRecord>,
     read: &ReadProgress,
     ending: &RunEnd,
-) -> io::Result<JournalFile> {
-    let mut batch = Vec::new();
-    while receiver.recv_many(&mut batch, NUMBERS).await > 0 {
+) -> io::Result<LoadState> {
+    let is_object = state.storage.is_object();
+    let mut records = Vec::new();
+    loop {
+        let is_open = if is_object {
+            receive(&mut receiver, &mut records, (NUMBERS_OF_OBJECT, EVERY)).await
+        } else {
+            receiver.recv_many(&mut records, NUMBERS).await > 0
+        };
         let (mut settled, mut failed) = (SettledRecords::default(), Vec::new());
-        for next in batch.drain(..) {
+        for next in records.drain(..) {
             match next {
                 SettledRecord::Done(number) => settled.add(number, number),
                 SettledRecord::Failed(one) => failed.push(*one),
             }
         }
         // The records are within what was read by now.
-        file.add(settled, failed, read.changes())?;
-        if file.written > LONG {
-            file.compact()?;
+        let lines = state.add(settled, failed, read.changes());
+        if is_open || ending.is_open() {
+            state.write(&lines).await?;
+        } else {
+            let stopped = *ending.stopped();
+            state.end(stopped).await?;
+        }
+        if !is_open {
+            return Ok(state);
         }
     }
-    // Also of inputs in which nothing was left to do.
-    file.add(SettledRecords::default(), Vec::new(), read.changes())?;
-    if !ending.is_open() {
-        file.end(*ending.stopped())?;
-    }
-    Ok(file)
 }
 
 /// Writes where the scan is continued until the channel is closed.
@@ -121,29 +143,24 @@ pub(super) async fn keep(
     kept: &watch::Sender<u64>,
     ending: &RunEnd,
 ) -> io::Result<ScanState> {
-    let (every, most, is_shown) = match &state.storage {
-        scan::ScanStorage::File { .. } => (EVERY_OF_SCAN, usize::MAX, false),
-        // A put shows other runs that this one is alive.
-        scan::ScanStorage::Object(_) => (EVERY, NUMBERS_OF_PUT, true),
+    // A put shows other runs that this one is alive.
+    let is_shown = state.storage.is_object();
+    let limit = if is_shown {
+        (NUMBERS_OF_PUT, EVERY)
+    } else {
+        (usize::MAX, EVERY_OF_SCAN)
     };
+    let mut records = Vec::new();
     let mut settled = SettledRecords::default();
     // Those behind the position are read again, and may be delivered then.
     let mut failed = BTreeMap::new();
     let (mut written, mut before) = (0, 0);
     loop {
-        let due = Instant::now() + every;
-        let (mut is_open, mut numbers) = (true, 0);
-        while is_open && numbers < most {
-            numbers += 1;
-            match timeout_at(due, receiver.recv()).await {
-                Ok(Some(next)) => {
-                    settled.add(next.number(), next.number());
-                    if let SettledRecord::Failed(one) = next {
-                        failed.insert(one.number, *one);
-                    }
-                }
-                Ok(None) => is_open = false,
-                Err(_) => break,
+        let is_open = receive(&mut receiver, &mut records, limit).await;
+        for next in records.drain(..) {
+            settled.add(next.number(), next.number());
+            if let SettledRecord::Failed(one) = next {
+                failed.insert(one.number, *one);
             }
         }
         let first = settled.runs().next().filter(|(first, _)| *first == 0);
@@ -166,41 +183,5 @@ pub(super) async fn keep(
             }
             return Ok(state);
         }
-    }
-}
-
-/// Puts the journal until the channel is closed.
-pub(super) async fn put(
-    mut object: JournalObject,
-    mut receiver: Receiver<SettledRecord>,
-    read: &ReadProgress,
-    ending: &RunEnd,
-) -> io::Result<JournalObject> {
-    loop {
-        let due = Instant::now() + EVERY;
-        let mut is_open = true;
-        for _ in 0..NUMBERS_OF_OBJECT {
-            match timeout_at(due, receiver.recv()).await {
-                Ok(Some(SettledRecord::Done(number))) => object.settle(number),
-                Ok(Some(SettledRecord::Failed(failed))) => object.fail(&failed),
-                Ok(None) => {
-                    is_open = false;
-                    break;
-                }
-                Err(_) => break,
-            }
-        }
-        object.note(read.changes());
-        if is_open {
-            object.put().await?;
-            continue;
-        }
-        if ending.is_open() {
-            object.put().await?;
-        } else {
-            let stopped = *ending.stopped();
-            object.end(stopped).await?;
-        }
-        return Ok(object);
     }
 }

@@ -1,73 +1,95 @@
-//! A journal in a file, which only this process writes.
+//! The journal of a load of inputs, which numbers their records.
 
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 
 use super::super::failures::{FailedRecord, Failures};
-use super::content::{self, EarlierRun, JournalContent, JournalLine};
-use super::locked_file::LockedFile;
+use super::super::location::Location;
+use super::content::{self, EarlierRun, JournalContent, JournalLine, WriterStamp};
+use super::owned::StoredContent;
+use super::storage::Storage;
 use super::{Claim, Identity, StopLine, checked_line};
+use crate::blocking::block_in_place;
+use crate::connection::Connection;
 use crate::console::Console;
 use crate::outcome::Failure;
 use crate::source::{Beginning, SettledRecords};
 
-/// A file to which lines are appended.
+/// Bytes that are appended to a file before it is replaced by the shortest one with the same content.
+const LONG: u64 = 4 << 20;
+
+/// A journal that only this process writes.
 #[derive(Debug)]
-pub(crate) struct JournalFile {
-    path: PathBuf,
+pub(crate) struct LoadState {
+    pub(super) storage: Storage,
     identity: Identity,
-    file: LockedFile,
-    /// Bytes written since the file was created.
-    pub(super) written: u64,
-    kept: JournalContent,
+    pub(crate) kept: JournalContent,
+    /// How many entries the last run may have sent without recording them.
+    pub(crate) doubtful: u64,
+    /// The bad line at which this run has stopped, and that it has ended.
+    last: Vec<JournalLine>,
+    /// Bytes that were appended to the file.
+    appended: u64,
 }
 
-impl JournalFile {
+impl StoredContent for Identity {
+    type Found = EarlierRun;
+
+    fn read(&self, name: &str, text: &str, claim: Claim, console: &Console) -> Result<EarlierRun, Failure> {
+        EarlierRun::read(name, text, self, claim, console)
+    }
+
+    fn doubtful(found: &EarlierRun) -> u64 {
+        found.doubtful
+    }
+
+    fn text(&self, found: &EarlierRun, written: Option<WriterStamp>) -> serde_json::Result<Vec<u8>> {
+        content::text(self, &found.kept, written, &[])
+    }
+}
+
+impl LoadState {
     /// Opens the journal of a load, or creates one. A journal of another load is an error, unless it may be replaced.
-    pub(super) fn open(
-        path: &Path,
+    pub(crate) async fn open(
+        location: &Location,
         identity: Identity,
         claim: Claim,
+        connection: &Connection,
         console: &Console,
-    ) -> Result<(Self, EarlierRun), Failure> {
-        let name = path.display().to_string();
-        let unreadable = |error| Failure::WrongUse(format!("the journal {name} cannot be read: {error}"));
-        let mut text = Vec::new();
-        let (mut old, path) = LockedFile::open(path)?;
-        old.read_to_end(&mut text).map_err(unreadable)?;
-        let found = EarlierRun::read(&name, &String::from_utf8_lossy(&text), &identity, claim, console);
-        let found = claim.accepted(found, console)?;
-        let unwritable = |error| Failure::WrongUse(format!("the journal {name} cannot be written: {error}"));
-        let file = made(&path, &identity, &found.kept).map_err(unwritable)?;
-        drop(old);
-        let journal = Self {
-            path,
+    ) -> Result<Self, Failure> {
+        let (storage, found) = Storage::open(location, &identity, claim, connection, console).await?;
+        let EarlierRun { kept, doubtful } = found;
+        Ok(Self {
+            storage,
             identity,
-            file,
-            written: 0,
-            kept: found.kept.clone(),
-        };
-        Ok((journal, found))
+            kept,
+            doubtful,
+            last: Vec::new(),
+            appended: 0,
+        })
+    }
+
+    /// Whether an earlier run may have delivered something.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.kept.settled.len() > 0 || self.doubtful > 0
     }
 
     /// Records that entries may be sent from now on.
-    pub(super) fn begin(&mut self) -> io::Result<()> {
+    pub(super) async fn begin(&mut self) -> io::Result<()> {
         if self.kept.has_begun {
             return Ok(());
         }
         self.kept.has_begun = true;
-        self.append(&[JournalLine::Begun])?;
-        self.file.sync_data()
+        self.replace().await
     }
 
-    /// Adds settled records, some of which were not delivered, and how far inputs were read for that. A killed process loses nothing
-    /// that it has written, so there is no sync to the disk.
+    /// Adds settled records, some of which were not delivered, and how far inputs were read for that. Returns what is to be
+    /// [written](Self::write) of them.
     pub(super) fn add(
         &mut self,
         settled: SettledRecords,
         failed: Vec<FailedRecord>,
         read: Vec<(usize, Beginning)>,
-    ) -> io::Result<()> {
+    ) -> Vec<JournalLine> {
         let mut lines = Vec::new();
         let read = self.kept.note(read);
         if !read.is_empty() {
@@ -85,56 +107,64 @@ impl JournalFile {
                 .for_each(|(first, last)| self.kept.settled.add(first, last));
             lines.push(JournalLine::Settled(settled));
         }
-        self.append(&lines)
+        lines
     }
 
-    /// Records that the run has ended and nothing is in flight, and the bad line at which it has stopped.
-    pub(super) fn end(&mut self, stopped: Option<StopLine>) -> io::Result<()> {
-        self.compact()?;
-        let stopped = stopped.map(JournalLine::Stopped);
-        self.append(&stopped.into_iter().chain([JournalLine::Ended]).collect::<Vec<_>>())?;
-        self.file.sync_all()
-    }
-
-    /// Records that all failures were reported to the user.
-    pub(super) fn reported(&mut self) -> io::Result<()> {
-        if self.kept.failures.is_empty() {
-            return Ok(());
-        }
-        self.kept.failures = Failures::default();
-        self.append(&[JournalLine::Reported])
-    }
-
-    /// Replaces the file by the shortest one with the same content.
-    pub(super) fn compact(&mut self) -> io::Result<()> {
-        self.file = made(&self.path, &self.identity, &self.kept)?;
-        self.written = 0;
-        Ok(())
-    }
-
-    fn append(&mut self, lines: &[JournalLine]) -> io::Result<()> {
+    /// Appends these lines to a file. A killed process loses nothing that it has written, so there is no sync to the disk. An object is
+    /// replaced by one with all that is known.
+    pub(super) async fn write(&mut self, lines: &[JournalLine]) -> io::Result<()> {
+        let Storage::File { file, .. } = &mut self.storage else {
+            return self.replace().await;
+        };
         let mut text = Vec::new();
         for line in lines {
             checked_line::add(&mut text, line)?;
         }
-        self.written += text.len() as u64;
-        self.file.write_all(&text)
+        block_in_place(|| file.write_all(&text))?;
+        self.appended += text.len() as u64;
+        if self.appended > LONG {
+            self.replace().await
+        } else {
+            Ok(())
+        }
     }
-}
 
-/// Creates the file of a journal atomically: either the old one or the complete new one exists.
-fn made(path: &Path, identity: &Identity, kept: &JournalContent) -> io::Result<LockedFile> {
-    LockedFile::replacing(path, &content::text(identity, kept)?)
+    /// Records that the run has ended and nothing is in flight, and the bad line at which it has stopped.
+    pub(super) async fn end(&mut self, stopped: Option<StopLine>) -> io::Result<()> {
+        let stopped = stopped.map(JournalLine::Stopped);
+        self.last = stopped.into_iter().chain([JournalLine::Ended]).collect();
+        self.replace().await
+    }
+
+    /// Records that all failures were reported to the user.
+    pub(super) async fn reported(&mut self) -> io::Result<()> {
+        if self.kept.failures.is_empty() {
+            return Ok(());
+        }
+        self.kept.failures = Failures::default();
+        self.write(&[JournalLine::Reported]).await
+    }
+
+    /// Replaces the journal by the shortest one with the same content.
+    async fn replace(&mut self) -> io::Result<()> {
+        let (identity, kept, last) = (&self.identity, &self.kept, &self.last);
+        let text = |written| content::text(identity, kept, written, last);
+        self.storage.replace(text).await?;
+        self.appended = 0;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::sync::Barrier;
     use std::{fs, thread};
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::blocking::wait;
     use crate::source::Input;
 
     struct Load {
@@ -157,18 +187,34 @@ mod tests {
             self.folder.path().join("state")
         }
 
-        fn open(&self) -> Result<(JournalFile, EarlierRun), Failure> {
+        fn open(&self) -> Result<LoadState, Failure> {
             self.open_to("films", Claim::Named)
         }
 
-        fn open_to(&self, destination: &str, claim: Claim) -> Result<(JournalFile, EarlierRun), Failure> {
-            let console = Console::new(false, true);
-            JournalFile::open(&self.path(), self.identity(destination), claim, &console)
+        fn open_to(&self, destination: &str, claim: Claim) -> Result<LoadState, Failure> {
+            let (location, console) = (Location::File(self.path()), Console::new(false, true));
+            let identity = self.identity(destination);
+            wait(LoadState::open(
+                &location,
+                identity,
+                claim,
+                &Connection::default(),
+                &console,
+            ))
         }
 
         fn refusal(&self) -> String {
             self.open().unwrap_err().to_string()
         }
+    }
+
+    fn add(state: &mut LoadState, settled: SettledRecords) {
+        let lines = state.add(settled, Vec::new(), Vec::new());
+        wait(state.write(&lines)).unwrap();
+    }
+
+    fn is_as_good_as_none(state: &LoadState) -> bool {
+        state.kept == JournalContent::default() && state.doubtful == 0
     }
 
     fn four() -> SettledRecords {
@@ -184,15 +230,15 @@ mod tests {
             kept in 0_usize..=100,
         ) {
             let load = Load::new();
-            let (mut state, _) = load.open().unwrap();
-            state.begin().unwrap();
+            let mut state = load.open().unwrap();
+            wait(state.begin()).unwrap();
             let settled = |first, last| SettledRecords::try_from(vec![(first, last)]).unwrap();
             let begun = fs::read(load.path()).unwrap().len();
             let mut sure = SettledRecords::default();
             for (number, (first, more)) in records.iter().enumerate() {
-                state.add(settled(*first, first + more), Vec::new(), Vec::new()).unwrap();
+                add(&mut state, settled(*first, first + more));
                 if number == compact_at {
-                    state.compact().unwrap();
+                    wait(state.replace()).unwrap();
                     sure = state.kept.settled.clone();
                 }
             }
@@ -203,7 +249,7 @@ mod tests {
             let least = if is_compact { whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0 + 1 } else { begun };
             let length = least + (whole.len() - least) * kept / 100;
             fs::write(load.path(), &whole[..length]).unwrap();
-            let (_, resumed) = load.open().unwrap();
+            let resumed = load.open().unwrap();
             prop_assert_eq!(resumed.doubtful, 400);
             for number in 0..60 {
                 prop_assert!(!sure.contains(number) || resumed.kept.settled.contains(number));
@@ -218,9 +264,12 @@ mod tests {
     #[test]
     fn a_journal_is_free_when_it_is_closed_even_if_a_process_is_being_started() {
         let load = Load::new();
-        let (state, _) = load.open().unwrap();
+        let state = load.open().unwrap();
+        let Storage::File { file, .. } = &state.storage else {
+            panic!("it is in a file")
+        };
         // Until it is another program, a new process has all open files.
-        let _inherited = state.file.try_clone().unwrap();
+        let _inherited = file.try_clone().unwrap();
         drop(state);
         load.open().unwrap();
     }
@@ -228,11 +277,11 @@ mod tests {
     #[test]
     fn a_run_that_has_ended_leaves_no_doubt() {
         let load = Load::new();
-        let (mut state, _) = load.open().unwrap();
-        state.add(four(), Vec::new(), Vec::new()).unwrap();
-        state.end(None).unwrap();
+        let mut state = load.open().unwrap();
+        add(&mut state, four());
+        wait(state.end(None)).unwrap();
         drop(state);
-        let (_, state) = load.open().unwrap();
+        let state = load.open().unwrap();
         assert_eq!((state.doubtful, state.kept.settled.len()), (0, 4));
     }
 
@@ -240,25 +289,23 @@ mod tests {
     fn the_journal_of_a_run_that_has_sent_nothing_is_as_good_as_none() {
         for has_begun in [false, true] {
             let load = Load::new();
-            let (mut state, _) = load.open().unwrap();
+            let mut state = load.open().unwrap();
             if has_begun {
-                state.begin().unwrap();
-                state.end(None).unwrap();
+                wait(state.begin()).unwrap();
+                wait(state.end(None)).unwrap();
             }
             drop(state);
-            let (state, found) = load.open_to("movies", Claim::Named).unwrap();
-            assert_eq!(found, EarlierRun::default());
-            drop(state);
+            assert!(is_as_good_as_none(&load.open_to("movies", Claim::Named).unwrap()));
             fs::write(load.folder.path().join("a.jsonl"), "{ }").unwrap();
-            assert_eq!(load.open().unwrap().1, EarlierRun::default());
+            assert!(is_as_good_as_none(&load.open().unwrap()));
         }
     }
 
     #[test]
     fn the_journal_of_another_load_is_refused_with_what_differs() {
         let load = Load::new();
-        let (mut state, _) = load.open().unwrap();
-        state.begin().unwrap();
+        let mut state = load.open().unwrap();
+        wait(state.begin()).unwrap();
         drop(state);
         let other = load.open_to("movies", Claim::Named).unwrap_err().to_string();
         assert!(other.contains("the destination was films, and is movies"), "{other}");
@@ -284,19 +331,18 @@ mod tests {
     #[test]
     fn a_journal_that_may_be_replaced_may_be_of_another_load() {
         let load = Load::new();
-        let (mut state, _) = load.open().unwrap();
-        state.add(four(), Vec::new(), Vec::new()).unwrap();
+        let mut state = load.open().unwrap();
+        add(&mut state, four());
         drop(state);
-        let (_, found) = load.open_to("movies", Claim::Granted).unwrap();
-        assert_eq!(found, EarlierRun::default());
+        assert!(is_as_good_as_none(&load.open_to("movies", Claim::Granted).unwrap()));
     }
 
     #[test]
     fn a_journal_is_for_one_process_at_a_time_and_only_for_its_owner() {
         let load = Load::new();
-        let (mut state, _) = load.open().unwrap();
+        let mut state = load.open().unwrap();
         assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
-        state.compact().unwrap();
+        wait(state.replace()).unwrap();
         assert!(load.refusal().contains("in use by another load"), "{}", load.refusal());
         #[cfg(unix)]
         {
