@@ -22,7 +22,7 @@ use self::opened::OpenedSource;
 use self::reading::ReaderHandle;
 pub(crate) use self::reading::StartFailure;
 use self::table_scan::not_compared;
-pub(crate) use self::table_scan::{DELIVERED_AGAIN, EntryMaker, ItemJournal, TableScan};
+pub(crate) use self::table_scan::{DELIVERED_AGAIN, EntryMaker, TableScan};
 use crate::blocking::block_in_place;
 use crate::connection::Connection;
 use crate::console::{Console, grouped};

@@ -164,18 +164,12 @@ impl TableScan<'_> {
         }
     }
 
-    /// The items from the position of the journal on, and the journal if there is one.
-    pub(crate) fn continued(
-        &self,
-        opened: Option<OpenedScan>,
-        stop: &Stop,
-    ) -> Result<(ScannedItems, Option<ItemJournal>), Failure> {
+    /// The items from the position of the journal on, and the journal.
+    pub(crate) fn continued(&self, opened: OpenedScan, stop: &Stop) -> Result<(ScannedItems, ItemJournal), Failure> {
+        let OpenedScan { state, position, .. } = opened;
         let (client, token) = (self.table.client.clone(), stop.token.clone());
-        let start = self.start()?;
-        let Some(OpenedScan { state, position, .. }) = opened else {
-            return Ok((self.reads.scan_from(client, token, start).items(), None));
-        };
-        let items = self.reads.scan_from(client, token, position.or(start)).items();
+        let start = position.or(self.start()?);
+        let items = self.reads.scan_from(client, token, start).items();
         let progress = items.progress();
         let place = places(self.segments, &progress.position_after(0))
             .map_err(|error| Failure::Failed(format!("the position cannot be written: {error}")))?;
@@ -186,7 +180,7 @@ impl TableScan<'_> {
             kept: 0,
             place,
         };
-        Ok((items, Some(journal)))
+        Ok((items, journal))
     }
 
     /// Records that the run begins: what it writes before the next position is kept is its own for the next one.

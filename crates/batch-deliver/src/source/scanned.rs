@@ -17,6 +17,7 @@ use super::counts::Counts;
 use super::expression::{placeholders, unused_placeholder};
 use super::reader::RecordBatch;
 use super::record::Flaw;
+use super::segments::Segments;
 use super::turns::{LinePlace, NumberedRecord, ReadFailure};
 use crate::outcome::Failure;
 use crate::stop::Stop;
@@ -56,6 +57,15 @@ impl TableReads {
             self.names.entry(name).or_insert(attribute);
         }
         Ok(self)
+    }
+
+    /// The same reads of the table that these segments are of.
+    pub(crate) fn of_segments(&self, segments: &Segments) -> Self {
+        Self {
+            table: segments.table.clone(),
+            segments: segments.count,
+            ..self.clone()
+        }
     }
 
     /// The same without the placeholders that are only in these other expressions, whose values have to be given as well.

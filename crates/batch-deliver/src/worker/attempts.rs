@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::plan::PlannedShard;
 use super::shard_result::ShardResult;
 use crate::connection::Connection;
 use crate::console::Console;
@@ -14,20 +15,30 @@ pub(crate) trait Attempts: Sync {
     fn connection(&self) -> &Connection;
 
     /// Delivers a shard. Its checkpoint stays when it is delivered, so that a worker that is handed the shard late has nothing to do.
-    fn attempt(&self, input: &str, stop: Stop) -> impl Future<Output = ShardResult> + Send;
+    fn deliver_shard(
+        &self,
+        shard: &PlannedShard,
+        stop: Stop,
+    ) -> impl Future<Output = Result<ShardResult, ShardResult>> + Send;
 
-    /// The answer, which is printed.
-    fn told(&self, answer: ShardResult) -> ShardResult {
-        match &answer {
-            ShardResult::Delivered(counts) => {
-                let event = json!({"event": "shard", "counts": counts});
-                // The answer has the counts, too.
-                let _ = self.console().emit(&event);
+    /// Delivers what was handed out. Its answer is printed.
+    fn attempt(&self, input: &str, stop: Stop) -> impl Future<Output = ShardResult> + Send {
+        async move {
+            let answer = match serde_json::from_str(input) {
+                Ok(shard) => self.deliver_shard(&shard, stop).await.unwrap_or_else(|answer| answer),
+                Err(error) => ShardResult::no_shard(error),
+            };
+            match &answer {
+                ShardResult::Delivered(counts) => {
+                    let event = json!({"event": "shard", "counts": counts});
+                    // The answer has the counts, too.
+                    let _ = self.console().emit(&event);
+                }
+                ShardResult::Failed { error, cause, .. } => {
+                    self.console().warn(&format!("the shard has failed: {error}: {cause}"));
+                }
             }
-            ShardResult::Failed { error, cause, .. } => {
-                self.console().warn(&format!("the shard has failed: {error}: {cause}"));
-            }
+            answer
         }
-        answer
     }
 }

@@ -17,7 +17,7 @@ use crate::keeping::{Claim, DeadLetter, Location};
 use crate::outcome::Failure;
 use crate::progress::Summary;
 use crate::sink::{DeliveryOptions, PaceOptions, Target};
-use crate::source::{DENIED, Input, Segments, exactly, may_be_read_elsewhere};
+use crate::source::{DENIED, Input, exactly, may_be_read_elsewhere};
 use crate::stop::Stop;
 
 /// Delivers one shard after another. All share one pace.
@@ -163,9 +163,8 @@ impl<T: Target> Worker<T> {
     /// The options of shards that have this rate.
     fn limited(&self, rate: f64) -> Result<DeliveryOptions, ShardResult> {
         if !(rate.is_finite() && rate >= 1.0) {
-            return Err(ShardResult::no_shard(&format!(
-                "max_rate is {rate}, and must be 1 or more"
-            )));
+            let words = format!("max_rate is {rate}, and must be 1 or more");
+            return Err(ShardResult::no_shard(words));
         }
         let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, options)) = limited.as_ref().filter(|(of, _)| of.total_cmp(&rate).is_eq()) {
@@ -239,23 +238,13 @@ impl<T: Target> Attempts for Worker<T> {
         &self.job.connection
     }
 
-    async fn attempt(&self, input: &str, stop: Stop) -> ShardResult {
-        let shard = match serde_json::from_str::<PlannedShard>(input) {
-            Ok(shard) => shard,
-            Err(error) => return self.told(ShardResult::no_shard(&error.to_string())),
-        };
-        let checkpoint = self.checkpoints.as_ref().and_then(|place| shard.checkpoint(place));
-        if self.checkpoints.is_some() && checkpoint.is_none() {
-            return self.told(ShardResult::without_execution());
+    async fn deliver_shard(&self, shard: &PlannedShard, stop: Stop) -> Result<ShardResult, ShardResult> {
+        let checkpoint = |place| shard.checkpoint(place).ok_or_else(ShardResult::without_execution);
+        let checkpoint = self.checkpoints.as_ref().map(checkpoint).transpose()?;
+        let checkpoint = checkpoint.as_ref();
+        match shard.segments().map_err(ShardResult::no_shard)? {
+            None => self.deliver_input(shard, checkpoint, stop).await,
+            Some(segments) => self.deliver_segments(shard, &segments, checkpoint, stop).await,
         }
-        let delivered = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
-            None => self.deliver_input(&shard, checkpoint.as_ref(), stop).await,
-            Some(Ok(segments)) => {
-                self.deliver_segments(&shard, &segments, checkpoint.as_ref(), stop)
-                    .await
-            }
-            Some(Err(words)) => Err(ShardResult::no_shard(&words)),
-        };
-        self.told(delivered.unwrap_or_else(|answer| answer))
     }
 }

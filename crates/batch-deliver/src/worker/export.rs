@@ -12,7 +12,7 @@ use super::shard_result::{CHECKPOINT, INTERRUPTED, STOPPED, ShardResult, UNREADA
 use crate::connection::Connection;
 use crate::console::{Console, counted, grouped, lossy_words, rate, size};
 use crate::format::{ItemFormat, Key};
-use crate::job::{ItemJournal, TableScan};
+use crate::job::TableScan;
 use crate::keeping::{Claim, Location};
 use crate::outcome::Failure;
 use crate::sink::{LineWriter, existing};
@@ -53,25 +53,6 @@ struct ExportPart {
     last: Option<Value>,
 }
 
-/// Where the export of a segment is continued.
-struct SegmentJournal(Option<ItemJournal>);
-
-impl SegmentJournal {
-    /// Checks that no other worker has taken the segment over.
-    async fn confirm(&mut self) -> Result<(), ShardResult> {
-        let Some(journal) = &mut self.0 else { return Ok(()) };
-        let confirmed = journal.confirm().await;
-        confirmed.map_err(|error| ShardResult::of_checkpoint(&error))
-    }
-
-    /// Keeps where the scan is continued after this many items, of which the last one has this key.
-    async fn keep(&mut self, written: u64, last: Option<Value>, has_ended: bool) -> Result<(), ShardResult> {
-        let Some(journal) = &mut self.0 else { return Ok(()) };
-        let kept = journal.keep(written, last, has_ended).await;
-        kept.map_err(|error| ShardResult::of_checkpoint(&error))
-    }
-}
-
 impl Exporter {
     /// Creates the folders.
     pub(crate) fn checked(self) -> Result<Self, Failure> {
@@ -90,11 +71,7 @@ impl Exporter {
         let unreadable = |failure: Failure| ShardResult::unread(&failure);
         let table = existing(&segments.table, &self.tables, "the plan");
         let table = ShardResult::unless_stopped(stop, table).await?.map_err(unreadable)?;
-        let reads = TableReads {
-            table: segments.table.clone(),
-            segments: segments.count,
-            ..self.reads.clone()
-        };
+        let reads = self.reads.of_segments(segments);
         let scan = TableScan {
             reads: &reads,
             table: &table,
@@ -112,11 +89,10 @@ impl Exporter {
             .await?
             .map_err(|failure| ShardResult::unopened(CHECKPOINT, &failure))?;
         let settled_before = opened.settled;
-        let continued = scan
-            .continued(Some(opened), stop)
-            .map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()));
-        let (mut items, journal) = continued?;
-        let mut journal = SegmentJournal(journal);
+        let (mut items, mut journal) = scan
+            .continued(opened, stop)
+            .map_err(|failure| ShardResult::failed(CHECKPOINT, failure.to_string()))?;
+        let lost = |error| ShardResult::of_checkpoint(&error);
         let (started, mut written, mut parts, mut lossy) = (Instant::now(), 0, 0_u64, 0);
         loop {
             // A part that is written again, because its checkpoint was not, has the same name: it begins after the same item, and ends
@@ -130,7 +106,7 @@ impl Exporter {
                 // A worker that has lost its shard must not replace the part of the next one, which has the same name.
                 if let Err(taken) = journal.confirm().await {
                     part.lines.abandon().await;
-                    return Err(taken);
+                    return Err(lost(taken));
                 }
                 written += part.items;
                 parts += 1;
@@ -138,7 +114,8 @@ impl Exporter {
                 // Since then it may have lost it: what has been put meanwhile is not replaced.
                 part.lines.finish().await.map_err(|failure| unwritten(&failure))?;
             }
-            journal.keep(written, part.last, is_last && ended.is_ok()).await?;
+            let kept = journal.keep(written, part.last, is_last && ended.is_ok()).await;
+            kept.map_err(lost)?;
             if is_last && lossy > 0 {
                 self.console.warn(&lossy_words(lossy));
             }
@@ -261,23 +238,13 @@ impl Attempts for Exporter {
         &self.connection
     }
 
-    async fn attempt(&self, input: &str, stop: Stop) -> ShardResult {
-        let shard = match serde_json::from_str::<PlannedShard>(input) {
-            Ok(shard) => shard,
-            Err(error) => return self.told(ShardResult::no_shard(&error.to_string())),
+    async fn deliver_shard(&self, shard: &PlannedShard, stop: Stop) -> Result<ShardResult, ShardResult> {
+        let Some(segments) = shard.segments().map_err(ShardResult::no_shard)? else {
+            let words = format!("{} is not a table: --export is for the segments of tables", shard.input);
+            return Err(ShardResult::failed(UNREADABLE, words));
         };
-        let segments = match Segments::of(&shard.input, shard.part.begin, shard.part.end) {
-            Some(Ok(segments)) => segments,
-            Some(Err(words)) => return self.told(ShardResult::no_shard(&words)),
-            None => {
-                let words = format!("{} is not a table: --export is for the segments of tables", shard.input);
-                return self.told(ShardResult::failed(UNREADABLE, words));
-            }
-        };
-        let Some(checkpoint) = shard.checkpoint(&self.checkpoints) else {
-            return self.told(ShardResult::without_execution());
-        };
-        let exported = Box::pin(self.export(&shard, &segments, &checkpoint, &stop)).await;
-        self.told(exported.unwrap_or_else(|answer| answer))
+        let checkpoint = shard.checkpoint(&self.checkpoints);
+        let checkpoint = checkpoint.ok_or_else(ShardResult::without_execution)?;
+        Box::pin(self.export(shard, &segments, &checkpoint, &stop)).await
     }
 }

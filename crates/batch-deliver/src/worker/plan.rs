@@ -57,6 +57,11 @@ impl InputVersion {
 }
 
 impl PlannedShard {
+    /// Its segments if it is of a table, or what is wrong with them.
+    pub(super) fn segments(&self) -> Result<Option<Segments>, String> {
+        Segments::of(&self.input, self.part.begin, self.part.end).transpose()
+    }
+
     /// Its checkpoint at this place. Another run of the same plan must not continue after it, so its name has the execution; `None` without
     /// one.
     pub(super) fn checkpoint(&self, place: &Location) -> Option<Location> {

@@ -9,7 +9,7 @@ use crate::job::{DELIVERED_AGAIN, Source, TableScan};
 use crate::keeping::Location;
 use crate::outcome::Failure;
 use crate::sink::Target;
-use crate::source::{Segments, TableReads};
+use crate::source::Segments;
 use crate::stop::Stop;
 
 impl<T: Target> Worker<T> {
@@ -30,11 +30,7 @@ impl<T: Target> Worker<T> {
             .table(&segments.table, &self.job.destination, &self.job.connection)
             .await
             .map_err(unreadable)?;
-        let reads = TableReads {
-            table: segments.table.clone(),
-            segments: segments.count,
-            ..from.reads.clone()
-        };
+        let reads = from.reads.of_segments(segments);
         let scan = TableScan {
             reads: &reads,
             table: &table,

@@ -1,5 +1,6 @@
 //! The answer of a worker for a shard.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind};
 
 use serde_json::{Value, json};
@@ -83,7 +84,7 @@ impl ShardResult {
     }
 
     /// What was handed out is not a shard.
-    pub(super) fn no_shard(words: &str) -> Self {
+    pub(super) fn no_shard(words: impl Display) -> Self {
         let words = format!("{words}: a shard needs input, begin and end, as written by `batch-deliver plan`");
         Self::failed(NO_SHARD, words)
     }
