@@ -34,7 +34,7 @@ pub(crate) use self::objects::DeleteObjectsArguments;
 pub(crate) use self::put::PutArguments;
 #[cfg(feature = "put")]
 pub(crate) use self::put::PutDestination;
-pub(crate) use self::queues::{DrainArguments, MessageArguments, MoveArguments, OtherSide, RedriveArguments};
+pub(crate) use self::queues::{DrainArguments, MoveArguments, OtherSide, RedriveArguments};
 pub(crate) use self::shards::{PlanArguments, PlanFormat, SegmentArguments, ShardFormat, WorkerArguments};
 pub(crate) use self::simulation::{Content, SimulatedContent, SimulatedTable};
 pub(crate) use self::spool::SpoolArguments;

@@ -30,33 +30,29 @@ pub(super) async fn run(arguments: DrainArguments) -> Result<CommandOutcome, Fai
     }
     let connection = Connection::from(&arguments.service);
     let queue = queue(&arguments.queue, &connection, "--queue", simulation.as_ref()).await?;
-    without_held_groups(&arguments.which, &queue)?;
+    let filter = arguments.which.filter();
+    without_held_groups(&filter, &queue)?;
     let hidden = HiddenBaseline::of(&queue).await?;
     let mut lines = MovedLines::open(&arguments.file)?;
-    let name = arguments.queue.to_string();
-    site::say(&console, &[(&*name, queue.site.as_ref())], false).await;
+    let from = arguments.queue.to_string();
+    site::say(&console, &[(&*from, queue.site.as_ref())], false).await;
     let to = if is_standard {
         "the standard output"
     } else {
         &arguments.file
     };
     let stop = Stop::of_command(&console, can_be_renewed);
-    let started = Instant::now();
-    let is_fifo = queue.is_fifo;
-    let drain = Drain {
-        queue,
-        filter: arguments.which.filter(),
-        most: arguments.which.max,
-        stop: stop.token.clone(),
-    };
+    let (started, is_fifo) = (Instant::now(), queue.is_fifo);
+    let most = arguments.which.max;
+    let drain = Drain { queue, filter, most };
     let (watch, watched) = oneshot::channel();
-    let draining = drain.run(&mut lines, |progress| drop(watch.send(progress)));
+    let draining = drain.run(&mut lines, &stop.token, |progress| drop(watch.send(progress)));
     let telling = tell(watched, "written", &console, arguments.output.every());
     let (mut drained, told) = beside(draining, telling, &stop).await;
     if let Err(error) = lines.check() {
         drained.failure.get_or_insert(format!("{to}: {error}"));
     }
-    let (from, elapsed) = (arguments.queue.to_string(), started.elapsed());
+    let elapsed = started.elapsed();
     console.info(&format!(
         "{} of {from} written to {to} in {}",
         counted(drained.taken, "message"),

@@ -10,11 +10,11 @@ use tokio::time::{Instant, interval_at};
 use super::hidden_messages::HiddenBaseline;
 use super::simulation::{Simulation, queue};
 use super::site;
-use crate::arguments::{MessageArguments, MoveArguments, OtherSide, Output};
+use crate::arguments::{MoveArguments, OtherSide, Output};
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::outcome::{CommandOutcome, Failure};
-use crate::sink::{ExistingQueue, Move, MoveResult, PaceOptions, ReceiveProgress, existing_queue};
+use crate::sink::{ExistingQueue, MessageFilter, Move, MoveResult, PaceOptions, ReceiveProgress, existing_queue};
 use crate::stop::Stop;
 
 /// Moves the messages.
@@ -44,22 +44,22 @@ pub(super) async fn run(arguments: MoveArguments) -> Result<CommandOutcome, Fail
         None => existing_queue(&arguments.to, &other, "--to").await?,
         Some(simulation) => simulation.target(&arguments.to),
     };
-    let moving = QueueMove {
+    let job = Move {
         from,
         to,
-        names: (arguments.from.to_string(), arguments.to.to_string()),
-        which: &arguments.which,
+        filter: arguments.which.filter(),
         source: None,
+        most: arguments.which.max,
         group: group_id,
-        pace: PaceOptions::from(&arguments.pace),
-        output: &arguments.output,
     };
-    Box::pin(moving.run()).await
+    let names = [&*arguments.from.to_string(), &arguments.to.to_string()];
+    let pace = PaceOptions::from(&arguments.pace);
+    Box::pin(run_job(job, names, &pace, &arguments.output)).await
 }
 
 /// Refuses a filter where it would hold up whole groups.
-pub(super) fn without_held_groups(which: &MessageArguments, from: &ExistingQueue) -> Result<(), Failure> {
-    if from.is_fifo && !which.filter().is_empty() {
+pub(super) fn without_held_groups(filter: &MessageFilter, from: &ExistingQueue) -> Result<(), Failure> {
+    if from.is_fifo && !filter.is_empty() {
         return Err(Failure::WrongUse(
             "--attribute and --pointer are for standard queues: in a FIFO queue a message that stays keeps the later ones of its \
              group from being received"
@@ -69,82 +69,58 @@ pub(super) fn without_held_groups(which: &MessageArguments, from: &ExistingQueue
     Ok(())
 }
 
-/// A move between two queues that exist.
-pub(super) struct QueueMove<'a> {
-    pub(super) from: ExistingQueue,
-    pub(super) to: ExistingQueue,
-    /// As the user has named them.
-    pub(super) names: (String, String),
-    pub(super) which: &'a MessageArguments,
-    /// The name of the only queue whose dead letters are moved.
-    pub(super) source: Option<String>,
-    pub(super) group: Option<String>,
-    pub(super) pace: PaceOptions,
-    pub(super) output: &'a Output,
+/// Moves messages between two queues that exist, which the user has named so.
+pub(super) async fn run_job(
+    job: Move,
+    [from, to]: [&str; 2],
+    pace: &PaceOptions,
+    output: &Output,
+) -> Result<CommandOutcome, Failure> {
+    check(&job, [from, to]).await?;
+    let hidden = HiddenBaseline::of(&job.from).await?;
+    let console = output.console();
+    let places = [(from, job.from.site.as_ref()), (to, job.to.site.as_ref())];
+    site::say(&console, &places, false).await;
+    let stop = Stop::of_command(&console, can_be_renewed);
+    let (started, is_fifo) = (Instant::now(), job.from.is_fifo);
+    let options = pace.options()?;
+    let (watch, watched) = oneshot::channel();
+    let moving = job.run(options, &stop.token, |progress| drop(watch.send(progress)));
+    let telling = tell(watched, "moved", &console, output.every());
+    let (moved, told) = Box::pin(beside(moving, telling, &stop)).await;
+    console.clear_bar();
+    let elapsed = started.elapsed();
+    #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
+    let pace = moved.taken as f64 / elapsed.as_secs_f64().max(1e-3);
+    console.info(&format!(
+        "{} moved from {from} to {to} in {} ({}/s)",
+        counted(moved.taken, "message"),
+        time(elapsed),
+        rate(pace)
+    ));
+    let hidden = hidden.tell(from, &console).await;
+    let event = json!({
+        "event": "report", "moved": moved.taken, "unmatched": moved.unmatched, "foreign": moved.foreign, "undelivered": moved.unsent,
+        "undeleted": moved.undeleted, "not_visible": hidden, "seconds": elapsed.as_secs_f64(),
+        "interrupted": stop.was_interrupted(),
+    });
+    let ended = end(&console, (from, is_fifo), ("sent", &moved), &event, &stop);
+    told?;
+    ended
 }
 
-impl QueueMove<'_> {
-    pub(super) async fn run(self) -> Result<CommandOutcome, Failure> {
-        self.check().await?;
-        let hidden = HiddenBaseline::of(&self.from).await?;
-        let console = self.output.console();
-        let places = [
-            (&*self.names.0, self.from.site.as_ref()),
-            (&*self.names.1, self.to.site.as_ref()),
-        ];
-        site::say(&console, &places, false).await;
-        let stop = Stop::of_command(&console, can_be_renewed);
-        let (started, every, is_fifo) = (Instant::now(), self.output.every(), self.from.is_fifo);
-        let job = Move {
-            from: self.from,
-            to: self.to,
-            filter: self.which.filter(),
-            source: self.source,
-            most: self.which.max,
-            group: self.group,
-            options: self.pace.options()?,
-            stop: stop.token.clone(),
-        };
-        let (watch, watched) = oneshot::channel();
-        let moving = job.run(|progress| drop(watch.send(progress)));
-        let telling = tell(watched, "moved", &console, every);
-        let (moved, told) = Box::pin(beside(moving, telling, &stop)).await;
-        console.clear_bar();
-        let (from, to) = &self.names;
-        let elapsed = started.elapsed();
-        #[expect(clippy::cast_precision_loss, reason = "a rate is for the eye")]
-        let pace = moved.taken as f64 / elapsed.as_secs_f64().max(1e-3);
-        console.info(&format!(
-            "{} moved from {from} to {to} in {} ({}/s)",
-            counted(moved.taken, "message"),
-            time(elapsed),
-            rate(pace)
-        ));
-        let hidden = hidden.tell(from, &console).await;
-        let event = json!({
-            "event": "report", "moved": moved.taken, "unmatched": moved.unmatched, "foreign": moved.foreign, "undelivered": moved.unsent,
-            "undeleted": moved.undeleted, "not_visible": hidden, "seconds": elapsed.as_secs_f64(),
-            "interrupted": stop.was_interrupted(),
-        });
-        let ended = end(&console, (from, is_fifo), ("sent", &moved), &event, &stop);
-        told?;
-        ended
+async fn check(job: &Move, [from, to]: [&str; 2]) -> Result<(), Failure> {
+    if job.from.is_same(&job.to).await? {
+        return Err(Failure::WrongUse(format!(
+            "{from} and {to} are the same queue: its messages would be moved forever"
+        )));
     }
-
-    async fn check(&self) -> Result<(), Failure> {
-        let (from, to) = &self.names;
-        if self.from.is_same(&self.to).await? {
-            return Err(Failure::WrongUse(format!(
-                "{from} and {to} are the same queue: its messages would be moved forever"
-            )));
-        }
-        if self.to.is_fifo && !self.from.is_fifo && self.group.is_none() {
-            return Err(Failure::WrongUse(format!(
-                "the messages of {from}, a standard queue, need a group in {to}, a FIFO queue: give --group-id"
-            )));
-        }
-        without_held_groups(self.which, &self.from)
+    if job.to.is_fifo && !job.from.is_fifo && job.group.is_none() {
+        return Err(Failure::WrongUse(format!(
+            "the messages of {from}, a standard queue, need a group in {to}, a FIFO queue: give --group-id"
+        )));
     }
+    without_held_groups(&job.filter, &job.from)
 }
 
 /// Runs a job and prints its progress, and how it ended. When the output fails, the job is stopped as by Ctrl-C: what is in other hands

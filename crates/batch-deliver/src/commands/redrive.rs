@@ -1,10 +1,10 @@
 //! Moves the messages of a dead-letter queue back.
 
-use super::move_messages::QueueMove;
+use super::move_messages::run_job;
 use crate::arguments::RedriveArguments;
 use crate::connection::Connection;
 use crate::outcome::{CommandOutcome, Failure};
-use crate::sink::{ExistingQueue, PaceOptions, QueueName, existing_queue};
+use crate::sink::{ExistingQueue, Move, PaceOptions, QueueName, existing_queue};
 
 /// Moves the messages.
 pub(super) async fn run(arguments: RedriveArguments) -> Result<CommandOutcome, Failure> {
@@ -23,19 +23,18 @@ pub(super) async fn run(arguments: RedriveArguments) -> Result<CommandOutcome, F
         Some(name) => (existing_queue(name, &beside, "--to").await?, name.to_string()),
         None => source(&from, &arguments.queue.to_string()).await?,
     };
-    // It has dead letters of others as well if their policies have changed since, or they are gone.
-    let source = arguments.to.is_none().then(|| name.clone());
-    let moving = QueueMove {
+    let job = Move {
         from,
         to,
-        names: (arguments.queue.to_string(), name),
-        which: &arguments.which,
-        source,
+        filter: arguments.which.filter(),
+        // It has dead letters of others as well if their policies have changed since, or they are gone.
+        source: arguments.to.is_none().then(|| name.clone()),
+        most: arguments.which.max,
         group: None,
-        pace: PaceOptions::from(&arguments.pace),
-        output: &arguments.output,
     };
-    Box::pin(moving.run()).await
+    let names = [&*arguments.queue.to_string(), &name];
+    let pace = PaceOptions::from(&arguments.pace);
+    Box::pin(run_job(job, names, &pace, &arguments.output)).await
 }
 
 /// How the queue is reached that the messages of the dead-letter queue belong to: in its region, where SQS has both.

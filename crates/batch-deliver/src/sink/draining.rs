@@ -30,14 +30,18 @@ pub(crate) struct Drain {
     pub(crate) filter: MessageFilter,
     /// The most messages.
     pub(crate) most: Option<u64>,
-    pub(crate) stop: CancellationToken,
 }
 
 impl Drain {
     /// Writes the messages. Calls `watch` with the progress first.
-    pub(crate) async fn run(self, lines: &mut impl SafeLines, watch: impl FnOnce(ReceiveProgress)) -> MoveResult {
+    pub(crate) async fn run(
+        self,
+        lines: &mut impl SafeLines,
+        stop: &CancellationToken,
+        watch: impl FnOnce(ReceiveProgress),
+    ) -> MoveResult {
         let mut drained = MoveResult::default();
-        let messages = receive(&self.queue, &self.filter, self.most, &self.stop).messages();
+        let messages = receive(&self.queue, &self.filter, self.most, stop).messages();
         let progress = messages.progress();
         watch(progress.clone());
         let mut left = self.most.unwrap_or(u64::MAX);
@@ -73,7 +77,7 @@ impl Drain {
             }
         }
         drop(chunks);
-        (drained.undeleted, drained.undeleted_because) = undeleted(&progress, drained.taken, &self.stop).await;
+        (drained.undeleted, drained.undeleted_because) = undeleted(&progress, drained.taken, stop).await;
         drained
     }
 }

@@ -47,8 +47,6 @@ pub(crate) struct Move {
     pub(crate) most: Option<u64>,
     /// The group of messages that have none.
     pub(crate) group: Option<String>,
-    pub(crate) options: DeliveryOptions,
-    pub(crate) stop: CancellationToken,
 }
 
 /// What came of a move from a queue to another one or into a file.
@@ -115,7 +113,12 @@ impl MoveResult {
 
 impl Move {
     /// Moves the messages. Calls `watch` with the progress first.
-    pub(crate) async fn run(self, watch: impl FnOnce(ReceiveProgress)) -> MoveResult {
+    pub(crate) async fn run(
+        self,
+        options: DeliveryOptions,
+        stop: &CancellationToken,
+        watch: impl FnOnce(ReceiveProgress),
+    ) -> MoveResult {
         let Self {
             from,
             to,
@@ -123,12 +126,10 @@ impl Move {
             source,
             most,
             group,
-            options,
-            stop,
         } = self;
         // As with a filter, the number of those that stay is not known.
         let received = if source.is_some() { None } else { most };
-        let mut receive = receive(&from, &filter, received, &stop);
+        let mut receive = receive(&from, &filter, received, stop);
         if source.is_some() {
             receive = receive.system_attributes([
                 System::MessageDeduplicationId,
@@ -199,7 +200,7 @@ impl Move {
             // Each of its entries was given to the handler.
             Err(error) => (error.report.clone(), error.interruption().map(printed)),
         };
-        let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, &stop).await;
+        let (undeleted, undeleted_because) = undeleted(&progress, report.delivered, stop).await;
         let moved = std::mem::take(&mut *moved.lock().unwrap_or_else(PoisonError::into_inner));
         MoveResult {
             taken: report.delivered,
@@ -292,7 +293,7 @@ mod tests {
     }
 
     /// A move of all messages from one queue to another.
-    fn moving(simulated: &SimulatedService, from: &Queue, to: &Queue, stop: CancellationToken) -> Move {
+    fn moving(simulated: &SimulatedService, from: &Queue, to: &Queue) -> Move {
         let existing = |queue: &Queue| existing_queue_in(simulated, queue.url(), &"a".parse().unwrap());
         Move {
             from: existing(from),
@@ -301,8 +302,6 @@ mod tests {
             source: None,
             most: None,
             group: None,
-            options: DeliveryOptions::default(),
-            stop,
         }
     }
 
@@ -320,7 +319,7 @@ mod tests {
         let throttled = repeat_n(InjectedFault::Throttle, 100_000);
         from.script_consumers(once(InjectedFault::None).chain(throttled));
         let stop = CancellationToken::new();
-        let job = moving(&simulated, &from, &to, stop.clone());
+        let job = moving(&simulated, &from, &to).run(DeliveryOptions::default(), &stop, drop);
         let interrupted = async {
             while to.is_empty() {
                 sleep(Duration::from_millis(100)).await;
@@ -328,7 +327,7 @@ mod tests {
             stop.cancel();
             Instant::now()
         };
-        let (moved, stopped) = tokio::join!(job.run(drop), interrupted);
+        let (moved, stopped) = tokio::join!(job, interrupted);
         let took = stopped.elapsed();
         assert!(took <= Duration::from_secs(40), "{took:?}");
         assert_eq!((moved.taken, moved.undeleted), (to.len() as u64, moved.taken));
@@ -346,7 +345,8 @@ mod tests {
             simulator.queue("b", QueueOptions::default()),
         );
         fill(&simulated, &from).await;
-        let job = moving(&simulated, &from, &to, CancellationToken::new());
+        let stop = CancellationToken::new();
+        let job = moving(&simulated, &from, &to).run(DeliveryOptions::default(), &stop, drop);
         // Neither renewals nor sends succeed while the visibility timeout ends.
         to.set_faults(Faults::none().calls(1.0, InjectedFault::Throttle));
         let frozen = async {
@@ -361,7 +361,7 @@ mod tests {
             sleep(Duration::from_mins(1)).await;
             from.set_consumer_faults(Faults::none());
         };
-        let (moved, ()) = tokio::join!(job.run(drop), frozen);
+        let (moved, ()) = tokio::join!(job, frozen);
         assert_eq!((moved.taken, moved.undeleted, moved.unsent), (COUNT as u64, 0, 0));
         assert_eq!((from.len(), to.len()), (0, COUNT));
     }
