@@ -74,13 +74,8 @@ pub(super) async fn run(arguments: DiffArguments) -> Result<CommandOutcome, Fail
         if Instant::now() >= next_words {
             next_words = Instant::now() + arguments.output.every();
             let words = format!("{} read, {} read units", grouped(read), rate(units()));
-            match console.bar() {
-                Some(bar) => bar.set_message(words),
-                None if !console.is_json() => console.info(&words),
-                None => {}
-            }
             let event = json!({"event": "progress", "items": read, "read_units": units()});
-            if let Err(failure) = console.report(&event) {
+            if let Err(failure) = console.show(words, &event) {
                 break Err(failure);
             }
         }

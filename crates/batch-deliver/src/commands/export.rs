@@ -17,11 +17,8 @@ use crate::keeping::Location;
 use crate::outcome::{CommandOutcome, Failure};
 use crate::output::is_standard;
 use crate::sink::LineWriter;
-use crate::source::{ScanFigures, ScannedItems, unread};
+use crate::source::{ScannedItems, unread};
 use crate::stop::Stop;
-
-/// Bytes of lines that are written together.
-const WRITTEN: usize = 256 << 10;
 
 /// Writes the items.
 pub(super) async fn run(arguments: ExportArguments) -> Result<CommandOutcome, Failure> {
@@ -89,15 +86,19 @@ impl Export<'_> {
         let progress = items.progress();
         self.console.show_bar(None);
         let (mut written, mut lossy) = (0_u64, 0_u64);
-        let mut waiting = Vec::new();
+        let mut line = Vec::new();
         let mut next_words = started + self.every;
         let ended = loop {
             // The clock continues while no page comes.
             match timeout_at(next_words, items.next()).await {
                 Err(_) => {}
                 Ok(Some(Ok(item))) => {
-                    lossy += u64::from(!self.format.append(&item, &mut waiting));
+                    line.clear();
+                    lossy += u64::from(!self.format.append(&item, &mut line));
                     written += 1;
+                    if let Err(failure) = lines.write(&line).await {
+                        break Err(failure);
+                    }
                 }
                 Ok(Some(Err(error))) => {
                     break Err(Failure::Failed(format!(
@@ -106,17 +107,14 @@ impl Export<'_> {
                         unread(&error)
                     )));
                 }
-                Ok(None) => break lines.write(&waiting).await,
-            }
-            if waiting.len() >= WRITTEN {
-                if let Err(failure) = lines.write(&waiting).await {
-                    break Err(failure);
-                }
-                waiting.clear();
+                Ok(None) => break Ok(()),
             }
             if Instant::now() >= next_words {
                 next_words = Instant::now() + self.every;
-                if let Err(failure) = self.show(written, &progress.figures()) {
+                let units = progress.figures().units;
+                let words = format!("{} written, {} read units", grouped(written), rate(units));
+                let event = json!({"event": "progress", "items": written, "read_units": units});
+                if let Err(failure) = self.console.show(words, &event) {
                     break Err(failure);
                 }
             }
@@ -163,16 +161,5 @@ impl Export<'_> {
         });
         self.console.report(&event)?;
         Ok(CommandOutcome::Delivered)
-    }
-
-    fn show(&self, written: u64, figures: &ScanFigures) -> Result<(), Failure> {
-        let words = format!("{} written, {} read units", grouped(written), rate(figures.units));
-        match self.console.bar() {
-            Some(bar) => bar.set_message(words),
-            None if !self.console.is_json() => self.console.info(&words),
-            None => {}
-        }
-        self.console
-            .report(&json!({"event": "progress", "items": written, "read_units": figures.units}))
     }
 }

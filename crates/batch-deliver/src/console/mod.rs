@@ -128,6 +128,16 @@ impl Console {
         }
     }
 
+    /// Shows the progress: next to the bar, as a line, or as an event.
+    pub(crate) fn show(&self, words: String, event: &Value) -> Result<(), Failure> {
+        match &self.bar {
+            Some(bar) => bar.set_message(words),
+            None if !self.is_json => self.info(&words),
+            None => {}
+        }
+        self.report(event)
+    }
+
     /// Prints an event as JSON, with `--json`.
     pub(crate) fn emit(&self, event: &Value) -> io::Result<()> {
         if !self.is_json {

@@ -18,6 +18,9 @@ use crate::output::{OutputKind, TemporaryFile, check_standard};
 /// Bytes that are written together: as many as a part of an object has at least.
 const TOGETHER: usize = 8 << 20;
 
+/// The same where a reader may wait for them.
+const SOON: usize = 256 << 10;
+
 /// Where lines are written, packed as the name says.
 pub(crate) struct LineWriter {
     name: String,
@@ -131,10 +134,10 @@ impl LineWriter {
         self.put(packed, false).await
     }
 
-    /// How many bytes are written together. The standard output and a pipe may have a reader that waits.
+    /// How many packed bytes are written together. The standard output and a pipe may have a reader that waits.
     fn together(&self) -> usize {
         match self.place {
-            LineOutput::Standard | LineOutput::Direct(_) => 1,
+            LineOutput::Standard | LineOutput::Direct(_) => SOON,
             LineOutput::File(_) | LineOutput::Object(_) => TOGETHER,
         }
     }

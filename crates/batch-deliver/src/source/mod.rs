@@ -40,8 +40,8 @@ pub(crate) use self::read_so_far::{Beginning, ReadProgress};
 pub(crate) use self::reader::{RecordBatch, read};
 pub(crate) use self::record::{DENIED, Flaw, Format, LineBreaks, Record, Records, may_be_read_elsewhere};
 pub(crate) use self::scanned::{
-    ItemEntry, PAGE_ITEMS, ReadAhead, ScanFigures, ScanPosition, ScanProgress, ScannedItems, TableReads,
-    is_unreachable, read_table, unread,
+    ItemEntry, PAGE_ITEMS, ReadAhead, ScanPosition, ScanProgress, ScannedItems, TableReads, is_unreachable, read_table,
+    unread,
 };
 pub(crate) use self::segments::{MOST_SEGMENTS, Segments};
 pub(crate) use self::settled::SettledRecords;

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use aws_batch_delivery::sources::{Scan, SourceError};
-pub(crate) use aws_batch_delivery::sources::{ScanFigures, ScanPosition, ScanProgress, ScannedItems};
+use aws_batch_delivery::sources::{Scan, ScanFigures, SourceError};
+pub(crate) use aws_batch_delivery::sources::{ScanPosition, ScanProgress, ScannedItems};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;

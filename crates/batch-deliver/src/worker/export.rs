@@ -19,9 +19,6 @@ use crate::sink::{LineWriter, existing};
 use crate::source::{ScannedItems, Segments, TableReads, is_unreachable, unread};
 use crate::stop::Stop;
 
-/// Bytes of lines that are written together.
-const WRITTEN: usize = 256 << 10;
-
 /// Exports one segment after another.
 pub(crate) struct Exporter {
     /// What is read, of whichever table.
@@ -43,8 +40,6 @@ pub(crate) struct Exporter {
 /// The part that is being written.
 struct ExportPart {
     lines: LineWriter,
-    /// Lines that are not written yet.
-    waiting: Vec<u8>,
     bytes: u64,
     items: u64,
     /// Items with values that the format does not have.
@@ -155,7 +150,6 @@ impl Exporter {
     ) -> Result<(ExportPart, Result<(), Failure>), ShardResult> {
         let mut part = ExportPart {
             lines: self.lines(name).await.map_err(|failure| unwritten(&failure))?,
-            waiting: Vec::new(),
             bytes: 0,
             items: 0,
             lossy: 0,
@@ -184,17 +178,18 @@ impl Exporter {
         items: &mut ScannedItems,
         key: Option<&Key>,
     ) -> Result<Result<(), Failure>, Failure> {
-        let mut ended = Ok(());
+        let (mut ended, mut line) = (Ok(()), Vec::new());
         while part.bytes < self.part_bytes {
             match items.next().await {
                 Some(Ok(item)) => {
-                    let before = part.waiting.len();
-                    part.lossy += u64::from(!self.format.append(&item, &mut part.waiting));
-                    part.bytes += (part.waiting.len() - before) as u64;
+                    line.clear();
+                    part.lossy += u64::from(!self.format.append(&item, &mut line));
+                    part.bytes += line.len() as u64;
                     part.items += 1;
                     if part.bytes >= self.part_bytes {
                         part.last = key.and_then(|key| key.json_of(&item));
                     }
+                    part.lines.write(&line).await?;
                 }
                 Some(Err(error)) => {
                     let words = unread(&error);
@@ -207,13 +202,7 @@ impl Exporter {
                 }
                 None => break,
             }
-            if part.waiting.len() >= WRITTEN {
-                part.lines.write(&part.waiting).await?;
-                part.waiting.clear();
-            }
         }
-        part.lines.write(&part.waiting).await?;
-        part.waiting.clear();
         Ok(ended)
     }
 
