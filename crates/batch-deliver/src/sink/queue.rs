@@ -18,7 +18,7 @@ use super::duplicates::hash;
 use super::queue_name::{QueueName, QueueNameForm};
 use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN};
 use super::simulated::SimulatedService;
-use crate::connection::{self, AnswerLimit, Connection, LookupTime, Site, account_of_arn, account_of_queue, settings};
+use crate::connection::{AnswerLimit, Connection, LookupTime, Site, account_of_arn, account_of_queue, settings};
 use crate::outcome::Failure;
 
 /// Bytes that SQS bills as one request. From its pricing page.
@@ -47,28 +47,21 @@ pub(crate) async fn queue(
             None,
         )
     } else {
-        let config = connection.config().await?;
-        let client = client(&config);
-        let url = url(&client, queue, "--queue", connection.lookup_time).await?;
-        let mut settings = settings(&config, SERVICE);
+        let existing = existing_queue(queue, &connection, "--queue").await?;
+        let (client, url, site) = (existing.client, existing.url, existing.site);
+        let mut settings = existing.settings;
         if access.has_journal {
-            let identity = identity(&client, &url, connection.lookup_time).await?;
+            let identity = identity(&client, &url, existing.lookup_time).await?;
             let arn = identity.iter().find(|(name, _)| *name == QUEUE_ARN);
             let account = arn.and_then(|(_, arn)| account_of_arn(arn)).map(ToOwned::to_owned);
-            let of_url = || {
-                let queue = url.parse::<QueueName>().ok()?;
-                queue.place().map(|[_, account, _]| account.to_owned())
-            };
-            let account = account.or_else(of_url);
-            let account = match account {
-                Some(account) => Some(account),
-                None => connection::account(&config, SERVICE).await,
+            let account = match (account, &site) {
+                (None, Some(site)) => site.account().await,
+                (account, _) => account,
             };
             settings.extend(account.map(|account| (ACCOUNT, account)));
             settings.extend(identity);
         }
-        let site = connection.site(&config, SERVICE, account_of_queue(&url));
-        (client, url, settings, None, Some(site))
+        (client, url, settings, None, site)
     };
     let target = SqsQueue::new(client, url);
     Ok(Destination {

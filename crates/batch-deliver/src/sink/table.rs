@@ -47,43 +47,22 @@ pub(crate) async fn table(
     if access.refuses_unindexed && is_given {
         return Err(without_indexes("leave out --key"));
     }
-    let ReachedTable {
-        client,
-        key,
-        settings,
-        simulated,
-        site,
-    } = Box::pin(reached(name, key, access)).await?;
+    let table = Box::pin(reached(name, key.as_ref(), access)).await?;
     // A table whose key is known is asked by the target as well, for its indexes and its throughput.
-    let target = target(client, name, key.as_ref().filter(|_| is_given));
-    let target = if access.refuses_unindexed {
-        target.refuse_unindexed()
-    } else {
-        target
-    };
-    if access.refuses_unindexed && key.is_none() {
-        return Err(without_indexes("allow dynamodb:DescribeTable"));
+    let mut target = target(table.client.clone(), name, key.as_ref());
+    let key = key.or_else(|| table.key());
+    if access.refuses_unindexed {
+        if key.is_none() {
+            return Err(without_indexes("allow dynamodb:DescribeTable"));
+        }
+        target = target.refuse_unindexed();
     }
     if (access.is_dry_run || access.refuses_unindexed) && !is_given {
         let what = format!("the table {name}");
-        access
-            .connection
-            .lookup_time
-            .wait(&what, Box::pin(target.prepare()))
-            .await?;
+        let lookup_time = access.connection.lookup_time;
+        lookup_time.wait(&what, Box::pin(target.prepare())).await?;
     }
-    let destination = Destination {
-        name: name.to_owned(),
-        vectors: Some(target.clone()),
-        target,
-        measure,
-        content: None,
-        unit: UNIT,
-        settings,
-        site,
-        simulated,
-    };
-    Ok((destination, key))
+    Ok((table.with_target(name, target, key.as_ref()), key))
 }
 
 fn without_indexes(advice: &str) -> Failure {
@@ -109,76 +88,30 @@ pub(crate) fn item_writes(destination: Destination<DynamoTable>) -> Result<Desti
     })
 }
 
-/// How a table is reached that is written to.
-struct ReachedTable {
-    client: Client,
-    /// The table's key, if it is known.
-    key: Option<Key>,
-    /// What identifies the service and the table.
-    settings: Settings,
-    simulated: Option<Arc<SimulatedService>>,
-    site: Option<Site>,
-}
-
-impl ReachedTable {
-    /// Without anything that is outside of this process.
-    fn within(client: Client, key: Key, settings: Settings, simulated: Option<SimulatedService>) -> Self {
-        Self {
-            client,
-            key: Some(key),
-            settings,
-            simulated: simulated.map(Arc::new),
-            site: None,
+/// How a table is reached that is written to. It is not described if its key is given and no journal is to recognize it.
+async fn reached(name: &str, key: Option<&Key>, access: &Access) -> Result<ExistingTable, Failure> {
+    let connection = access.connection.within(region_of_arn(name), "the table")?;
+    match (access.simulate, key) {
+        (Some(_), None) => {
+            let words = "a simulated table needs its key: --key year:N,title:S";
+            Err(Failure::WrongUse(words.to_owned()))
+        }
+        (Some(rate), Some(key)) => {
+            let simulated = SimulatedService::table(name, key, rate);
+            let client = simulated.simulator.dynamo_client();
+            let settings = simulated_settings(rate);
+            Ok(ExistingTable::within(client, Some(simulated), settings))
+        }
+        (None, Some(_)) if access.is_dry_run => {
+            let client = Simulator::new(1).dynamo_client();
+            Ok(ExistingTable::within(client, None, Vec::new()))
+        }
+        _ => {
+            let is_described = key.is_none() || access.has_journal;
+            let table = of_service(name, &connection, OPTION, is_described).await?;
+            Ok(table.with_account(access.has_journal).await)
         }
     }
-}
-
-async fn reached(name: &str, key: Option<Key>, access: &Access) -> Result<ReachedTable, Failure> {
-    let connection = access.connection.within(region_of_arn(name), "the table")?;
-    if let Some(rate) = access.simulate {
-        let Some(key) = key else {
-            let words = "a simulated table needs its key: --key year:N,title:S";
-            return Err(Failure::WrongUse(words.to_owned()));
-        };
-        let simulated = SimulatedService::table(name, &key, rate);
-        let client = simulated.simulator.dynamo_client();
-        let settings = simulated_settings(rate).into_iter().chain([(KEY, key.to_string())]);
-        let settings = settings.collect();
-        return Ok(ReachedTable::within(client, key, settings, Some(simulated)));
-    }
-    if access.is_dry_run
-        && let Some(key) = key
-    {
-        return Ok(ReachedTable::within(
-            Simulator::new(1).dynamo_client(),
-            key,
-            Vec::new(),
-            None,
-        ));
-    }
-    let config = connection.config().await?;
-    let client = client(&config);
-    let mut settings = settings(&config, SERVICE);
-    let description = match (&key, access.has_journal) {
-        (Some(_), false) => None,
-        _ => description(&client, name, OPTION, connection.lookup_time).await?,
-    };
-    let key = key.or_else(|| description.as_ref().and_then(Key::of_table));
-    let known = key.as_ref().map_or_else(|| UNKNOWN.to_owned(), Key::to_string);
-    settings.push((KEY, known));
-    settings.extend(identity(description.as_ref(), [TABLE_ARN, TABLE_ID]));
-    let arn = description.as_ref().and_then(|table| table.table_arn()).unwrap_or(name);
-    let site = connection.site(&config, SERVICE, account_of_arn(arn));
-    if access.has_journal {
-        settings.extend(site.account().await.map(|account| (ACCOUNT, account)));
-    }
-    Ok(ReachedTable {
-        client,
-        key,
-        site: Some(site),
-        settings,
-        simulated: None,
-    })
 }
 
 /// The client of the service.
@@ -200,22 +133,34 @@ fn identity(described: Option<&TableDescription>, [arn, id]: [&'static str; 2]) 
         .collect()
 }
 
-/// A table that is read.
+/// A table that is read, or written to.
 pub(crate) struct ExistingTable {
     pub(crate) client: Client,
     /// The simulator that has the table, if one has.
     simulated: Option<Arc<SimulatedService>>,
-    /// `None` if `DescribeTable` is not permitted.
+    /// `None` if `DescribeTable` is not permitted, or was not needed.
     description: Option<TableDescription>,
     /// What identifies the service.
     pub(crate) settings: Settings,
-    /// Where it is; `None` if a simulator has it.
+    /// Where it is; `None` if it is within this process.
     pub(crate) site: Option<Site>,
     /// The account that has it, once it is [asked for](Self::with_account) or if it is in the table's ARN.
     account: Option<String>,
 }
 
 impl ExistingTable {
+    /// One that is not outside of this process.
+    fn within(client: Client, simulated: Option<SimulatedService>, settings: Settings) -> Self {
+        Self {
+            client,
+            simulated: simulated.map(Arc::new),
+            description: None,
+            settings,
+            site: None,
+            account: None,
+        }
+    }
+
     /// The same, with the account for a journal, which is asked for if the table may not be described.
     pub(crate) async fn with_account(self, has_journal: bool) -> Self {
         let account = match &self.site {
@@ -233,7 +178,11 @@ impl ExistingTable {
     /// key.
     pub(crate) fn destination(&self, name: &str, key: &Key) -> Destination<DynamoTable> {
         let given = self.description.is_none().then_some(key);
-        let target = target(self.client.clone(), name, given);
+        self.with_target(name, target(self.client.clone(), name, given), Some(key))
+    }
+
+    /// The same table as the destination of this target. Its key may be unknown.
+    fn with_target(&self, name: &str, target: DynamoTable, key: Option<&Key>) -> Destination<DynamoTable> {
         Destination {
             name: name.to_owned(),
             vectors: Some(target.clone()),
@@ -248,9 +197,9 @@ impl ExistingTable {
     }
 
     /// What identifies it as the table that is written to, and its service.
-    fn as_target(&self, key: &Key) -> Settings {
+    fn as_target(&self, key: Option<&Key>) -> Settings {
         let mut settings = self.settings.clone();
-        settings.push((KEY, key.to_string()));
+        settings.push((KEY, key.map_or_else(|| UNKNOWN.to_owned(), Key::to_string)));
         // Each run simulates a table of its own.
         if self.simulated.is_none() {
             settings.extend(identity(self.description.as_ref(), [TABLE_ARN, TABLE_ID]));
@@ -300,10 +249,24 @@ impl ExistingTable {
 
 /// The table with this name or ARN, which the option gives, and which is read.
 pub(crate) async fn existing(name: &str, connection: &Connection, option: &str) -> Result<ExistingTable, Failure> {
+    of_service(name, connection, option, true).await
+}
+
+/// The table of the service with this name or ARN, which the option gives. It is described if that is needed.
+async fn of_service(
+    name: &str,
+    connection: &Connection,
+    option: &str,
+    is_described: bool,
+) -> Result<ExistingTable, Failure> {
     let connection = connection.within(region_of_arn(name), "the table")?;
     let config = connection.config().await?;
     let client = client(&config);
-    let description = description(&client, name, option, connection.lookup_time).await?;
+    let description = if is_described {
+        description(&client, name, option, connection.lookup_time).await?
+    } else {
+        None
+    };
     let arn = description.as_ref().and_then(TableDescription::table_arn);
     let account = account_of_arn(arn.unwrap_or(name));
     Ok(ExistingTable {
@@ -325,11 +288,7 @@ pub(crate) async fn existing_in(
     let client = simulated.simulator.dynamo_client();
     Ok(ExistingTable {
         description: description(&client, name, OPTION, LookupTime::default()).await?,
-        client,
-        simulated: Some(Arc::new(simulated)),
-        settings,
-        site: None,
-        account: None,
+        ..ExistingTable::within(client, Some(simulated), settings)
     })
 }
 
