@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::de::IgnoredAny;
 
+use crate::outcome::Failure;
 use crate::output::{FileIdentity, restored, sync_folder_of};
 
 /// Bytes that are read together when the last line is looked for.
@@ -35,6 +36,14 @@ pub(super) struct OpenedFile {
     is_named: AtomicBool,
     /// What has become of the file, once its name leads to another one.
     lost: OnceLock<String>,
+}
+
+/// Why a file with this name is not opened, which another load or run may have.
+pub(super) fn unopened(name: &str, other: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Failure::InUse(format!("{name} is in use by another {other}: name another file")),
+        _ => Failure::WrongUse(format!("{name} cannot be written: {error}")),
+    }
 }
 
 impl OpenedFile {

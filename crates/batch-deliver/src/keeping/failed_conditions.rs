@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::append_file::AppendFile;
+use super::append_file::{AppendFile, unopened};
 use super::feedback::Feedback;
 use super::group_sync::{GroupSync, UnsyncedWrite};
 use crate::outcome::Failure;
@@ -33,13 +33,8 @@ impl FailedConditions {
         if is_standard(path) {
             check_standard()?;
         }
-        let file = AppendFile::open_json_lines(path).map_err(|error| {
-            let path = path.display();
-            Failure::WrongUse(match error.kind() {
-                io::ErrorKind::WouldBlock => format!("--failed {path} is in use by another load: name another file"),
-                _ => format!("--failed {path} cannot be written: {error}"),
-            })
-        })?;
+        let name = format!("--failed {}", path.display());
+        let file = AppendFile::open_json_lines(path).map_err(|error| unopened(&name, "load", &error))?;
         let opened = Arc::clone(file.opened());
         Ok(Self {
             path: path.to_owned(),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write, stdout};
 use std::path::Path;
 
-use super::append_file::AppendFile;
+use super::append_file::{AppendFile, unopened};
 use crate::outcome::Failure;
 use crate::output::{check_standard, is_standard};
 use crate::sink::{SafeLines, packing};
@@ -29,16 +29,9 @@ impl MovedLines {
         if let Some(words) = refusal(name) {
             return Err(Failure::WrongUse(format!("{name} cannot be written: {words}")));
         }
-        let opened = AppendFile::open_json_lines(Path::new(name)).map_err(|error| {
-            Failure::WrongUse(match error.kind() {
-                io::ErrorKind::WouldBlock => format!("{name} is in use by another run: name another file"),
-                _ => format!("{name} cannot be written: {error}"),
-            })
-        });
-        opened.map(|file| {
-            let safe = file.length();
-            Self(LineOutput::File(file, safe))
-        })
+        let file = AppendFile::open_json_lines(Path::new(name)).map_err(|error| unopened(name, "run", &error))?;
+        let safe = file.length();
+        Ok(Self(LineOutput::File(file, safe)))
     }
 
     /// Checks at the end that the lines are where they were written.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::letter::{Letter, LettersWritten};
 use super::unit::{WITHIN, cause_of, remove_unfinished};
-use crate::keeping::append_file::AppendFile;
+use crate::keeping::append_file::{AppendFile, unopened};
 use crate::keeping::feedback::Feedback;
 use crate::keeping::group_sync::{GroupSync, UnsyncedWrite};
 use crate::outcome::Failure;
@@ -64,15 +64,7 @@ impl LetterFiles {
     /// Opens both files, which only their owner may read. Their contents stay, without what a run that was killed has left unfinished.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let causes = causes_of(path);
-        let refused = |path: &Path, error: io::Error| {
-            let path = path.display();
-            match error.kind() {
-                io::ErrorKind::WouldBlock => Failure::InUse(format!(
-                    "--dead-letter {path} is in use by another load: name another file"
-                )),
-                _ => Failure::WrongUse(format!("--dead-letter {path} cannot be written: {error}")),
-            }
-        };
+        let refused = |path: &Path, error| unopened(&format!("--dead-letter {}", path.display()), "load", &error);
         let open = |path: &Path| {
             let opened = AppendFile::open(path).and_then(AppendFile::for_its_owner_alone);
             opened.map_err(|error| refused(path, error))
