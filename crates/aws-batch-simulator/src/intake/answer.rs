@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::entry::{Entry, EntryResult};
 use crate::fault::InjectedFault;
 use crate::journal::Acknowledgement;
+use crate::wire::Refusal;
 
 /// The code and the message of an error.
 pub(crate) type ErrorText = (&'static str, &'static str);
@@ -56,51 +57,61 @@ fn of_json(code: &str) -> &str {
     }
 }
 
-/// The answers to the entries by their ids.
+/// The answers to the entries of a call by their ids.
 #[derive(Default)]
-pub(crate) struct EntryAnswers {
+pub(crate) struct AnswersById {
     pub(crate) successful: Vec<Value>,
     pub(crate) failed: Vec<Value>,
 }
 
-/// The two lists of an answer. `accepted` returns the answer to the entry with this id that was accepted with this number.
-pub(crate) fn by_id(
-    entries: &[Entry],
-    results: Vec<EntryResult>,
-    fault: &InjectedFault,
-    throttled: ErrorText,
-    accepted: impl Fn(&str, u64) -> Value,
-) -> EntryAnswers {
-    let mut answer = EntryAnswers::default();
-    let failed = |id: &str, code: &str, sender_fault: bool, message: &str| json!({"Id": id, "Code": code, "SenderFault": sender_fault, "Message": message});
-    for (entry, result) in entries.iter().zip(results) {
-        let id = entry.json["Id"].as_str().unwrap_or_default();
+impl AnswersById {
+    /// Adds an entry. `accepted` returns the answer to one that was accepted with this number.
+    pub(crate) fn add(
+        &mut self,
+        id: &str,
+        result: EntryResult,
+        throttled: ErrorText,
+        accepted: impl FnOnce(u64) -> Value,
+    ) {
         let failure = match result {
-            EntryResult::Accepted(number) => {
-                answer.successful.push(accepted(id, number));
-                continue;
-            }
-            EntryResult::Omitted { .. } => continue,
-            EntryResult::Throttled => failed(id, throttled.0, true, throttled.1),
-            EntryResult::Failed { code, sender_fault } => failed(id, &code, sender_fault, "Simulated failure"),
-            EntryResult::Refused(refusal) => failed(id, refusal.short_code(), true, refusal.message()),
+            EntryResult::Accepted(number) => return self.successful.push(accepted(number)),
+            EntryResult::Omitted { .. } => return,
+            EntryResult::Throttled => failure(id, throttled.0, true, throttled.1),
+            EntryResult::Failed { code, sender_fault } => failure(id, &code, sender_fault, "Simulated failure"),
+            EntryResult::Refused(refusal) => return self.refuse(id, &refusal),
         };
-        answer.failed.push(failure);
+        self.failed.push(failure);
     }
-    match fault {
-        InjectedFault::Repeated(_) => answer.failed.extend_from_within(..),
-        InjectedFault::Unknown(count) => {
-            for number in 0..*count {
-                let id = format!("never-sent-{number}");
-                answer.successful.push(accepted(&id, 0));
-                answer
-                    .failed
-                    .push(failed(&id, "InternalError", false, "Simulated failure"));
+
+    /// Adds an entry that fails by itself.
+    pub(crate) fn refuse(&mut self, id: &str, refusal: &Refusal) {
+        let failure = failure(id, refusal.short_code(), true, refusal.message());
+        self.failed.push(failure);
+    }
+
+    /// Adds what the answer has too much by a fault. `never_sent` returns both answers to an entry that is not in the call.
+    pub(crate) fn add_of_fault(&mut self, fault: &InjectedFault, never_sent: impl Fn(&str) -> [Value; 2]) {
+        match fault {
+            InjectedFault::Repeated(_) => self.failed.extend_from_within(..),
+            InjectedFault::Unknown(count) => {
+                for number in 0..*count {
+                    let [success, failure] = never_sent(&format!("never-sent-{number}"));
+                    self.successful.push(success);
+                    self.failed.push(failure);
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
-    answer
+}
+
+fn failure(id: &str, code: &str, sender_fault: bool, message: &str) -> Value {
+    json!({"Id": id, "Code": code, "SenderFault": sender_fault, "Message": message})
+}
+
+/// The error of an entry that is not in the call.
+pub(crate) fn failure_of_never_sent(id: &str) -> Value {
+    failure(id, "InternalError", false, "Simulated failure")
 }
 
 /// What the caller learns about an entry from an answer by ids.

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::calls::Verdict;
 use crate::journal::Acknowledgement;
 use crate::wire::Refusal;
 
@@ -54,6 +55,17 @@ pub(crate) enum EntryResult {
 }
 
 impl EntryResult {
+    /// Of an entry that reaches the gate. If it is accepted, it has this number.
+    pub(crate) fn of(verdict: Verdict, number: u64) -> Self {
+        match verdict {
+            Verdict::Accepted => Self::Accepted(number),
+            Verdict::Omitted { applied } => Self::Omitted { applied },
+            Verdict::Failed { code, sender_fault } => Self::Failed { code, sender_fault },
+            // Only tables have conditions and transactions.
+            Verdict::Throttled(_) | Verdict::ConditionFailed | Verdict::Canceled => Self::Throttled,
+        }
+    }
+
     pub(crate) fn acknowledgement(&self) -> Acknowledgement {
         match self {
             Self::Accepted(_) => Acknowledgement::Accepted,

@@ -11,7 +11,9 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::time::Instant;
 
-pub(crate) use self::answer::{ErrorText, acknowledged_by_id, acknowledged_by_place, by_id, by_place};
+pub(crate) use self::answer::{
+    AnswersById, ErrorText, acknowledged_by_id, acknowledged_by_place, by_place, failure_of_never_sent,
+};
 pub(crate) use self::entry::{Entry, EntryResult, data, entries_of};
 pub(crate) use self::shard::Shard;
 use self::shard::charge;
@@ -178,23 +180,17 @@ impl<K: KeptEntry> Intake<K> {
 impl<K: KeptEntry> IntakeState<K> {
     /// An entry that always fails has no verdict, because it does not reach the gate.
     fn accept(&mut self, entry: &Entry, verdict: Option<Verdict>, now: Instant, counts_only: bool) -> EntryResult {
-        match verdict {
-            Some(Verdict::Accepted) => EntryResult::Accepted(self.keep(entry, now, counts_only)),
-            Some(Verdict::Omitted { applied }) => {
-                if applied {
-                    self.keep(entry, now, counts_only);
-                }
-                EntryResult::Omitted { applied }
-            }
-            // Only tables have conditions and transactions.
-            Some(Verdict::Throttled(_) | Verdict::ConditionFailed | Verdict::Canceled) => EntryResult::Throttled,
-            Some(Verdict::Failed { code, sender_fault }) => EntryResult::Failed { code, sender_fault },
-            None => {
-                self.gate.count_refused_entries(1);
-                let refusal = entry.failure.clone();
-                EntryResult::Refused(refusal.unwrap_or_else(|| Refusal::new("InternalFailure", "")))
-            }
-        }
+        let Some(verdict) = verdict else {
+            self.gate.count_refused_entries(1);
+            let refusal = entry.failure.clone();
+            return EntryResult::Refused(refusal.unwrap_or_else(|| Refusal::new("InternalFailure", "")));
+        };
+        let number = if verdict.is_applied() {
+            self.keep(entry, now, counts_only)
+        } else {
+            0
+        };
+        EntryResult::of(verdict, number)
     }
 
     fn keep(&mut self, entry: &Entry, now: Instant, counts_only: bool) -> u64 {

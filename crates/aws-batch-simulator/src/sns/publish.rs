@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::topic::{Topic, Topics};
-use crate::intake::{Entry, EntryResult, ErrorText, acknowledged_by_id, by_id};
+use crate::intake::{AnswersById, Entry, EntryResult, ErrorText, acknowledged_by_id, failure_of_never_sent};
 use crate::journal::AnswerReceipt;
 use crate::message::{LONGEST_ID, LONGEST_NAME, id_of_content, is_id, is_name, size_of_attributes};
 use crate::wire::{OperationOutcome, Refusal};
@@ -27,17 +27,25 @@ pub(super) fn publish(topics: &Topics, mut body: Value, answered: &AnswerReceipt
                 topic.intake().count_throttled_call();
                 return throttled().into();
             }
-            let answer = by_id(messages, results, &call.fault, THROTTLED, |id, number| {
-                let mut accepted = json!({"Id": id, "MessageId": format!("00000000-0000-4000-b000-{number:012x}")});
-                if topic.is_fifo() {
-                    accepted["SequenceNumber"] = json!(format!("{:020}", 10_000_000_000_000_000_000 + number));
-                }
-                accepted
-            });
-            let answer = json!({"Successful": {"member": answer.successful}, "Failed": {"member": answer.failed}});
+            let mut answers = AnswersById::default();
+            for (message, result) in messages.iter().zip(results) {
+                let id = message.json["Id"].as_str().unwrap_or_default();
+                answers.add(id, result, THROTTLED, |number| accepted(&topic, id, number));
+            }
+            answers.add_of_fault(&call.fault, |id| [accepted(&topic, id, 0), failure_of_never_sent(id)]);
+            let answer = json!({"Successful": {"member": answers.successful}, "Failed": {"member": answers.failed}});
             OperationOutcome::Success(answer)
         });
     Ok(answer)
+}
+
+/// The answer to a message that was accepted with this number.
+fn accepted(topic: &Topic, id: &str, number: u64) -> Value {
+    let mut accepted = json!({"Id": id, "MessageId": format!("00000000-0000-4000-b000-{number:012x}")});
+    if topic.is_fifo() {
+        accepted["SequenceNumber"] = json!(format!("{:020}", 10_000_000_000_000_000_000 + number));
+    }
+    accepted
 }
 
 /// The error of a call in which no message was accepted.

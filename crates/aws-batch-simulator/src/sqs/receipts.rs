@@ -8,19 +8,18 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::queue::{Queue, QueueState, Queues};
+use super::refusals::invalid_value;
 use super::request::{check_entries, queue_of};
+use super::send::THROTTLED;
 use super::store::Store;
 use crate::admission::{Demand, Place};
-use crate::calls::{Cost, Verdict};
-use crate::fault::InjectedFault;
+use crate::calls::Cost;
+use crate::intake::{AnswersById, EntryResult, failure_of_never_sent};
 use crate::journal::AnswerReceipt;
 use crate::wire::{OperationOutcome, Refusal};
 
 /// Seconds that a received message may be hidden: twelve hours.
 pub(super) const LONGEST_VISIBILITY: u64 = 43_200;
-
-/// Why an entry fails by itself: a code and a message.
-type EntryFailure = (&'static str, &'static str);
 
 pub(super) fn delete(queues: &Queues, body: &Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let queue = queue_of(queues, body)?;
@@ -34,8 +33,7 @@ pub(super) fn delete(queues: &Queues, body: &Value, answered: &AnswerReceipt) ->
         let (number, receives) = read_handle(&entry["ReceiptHandle"]).ok_or(INVALID_HANDLE)?;
         let message = store.get(number);
         if is_fifo && message.is_some() && !store.is_held(number, receives) {
-            return Err((
-                "InvalidParameterValue",
+            return Err(invalid_value(
                 "Value for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.",
             ));
         }
@@ -67,23 +65,20 @@ pub(super) fn change_visibility(
     let now = Instant::now();
     let check = |store: &Store, entry: &Value| {
         let timeout = entry["VisibilityTimeout"].as_u64();
-        let timeout = timeout.filter(|timeout| *timeout <= LONGEST_VISIBILITY).ok_or((
-            "InvalidParameterValue",
-            "The visibility timeout must be between 0 and 43200 seconds.",
-        ))?;
+        let timeout = timeout
+            .filter(|timeout| *timeout <= LONGEST_VISIBILITY)
+            .ok_or_else(|| invalid_value("The visibility timeout must be between 0 and 43200 seconds."))?;
         let (number, receives) = read_handle(&entry["ReceiptHandle"]).ok_or(INVALID_HANDLE)?;
         let latest = store.get(number).filter(|message| message.receives == receives);
         let received_at = latest.and_then(|message| message.received_at);
         let until = now + Duration::from_secs(timeout);
         if received_at.is_some_and(|at| until > at + Duration::from_secs(LONGEST_VISIBILITY)) {
-            return Err((
-                "InvalidParameterValue",
+            return Err(invalid_value(
                 "Total VisibilityTimeout for the message is beyond the limit [43200 seconds].",
             ));
         }
         if latest.is_none() {
-            return Err((
-                "InvalidParameterValue",
+            return Err(invalid_value(
                 "Value for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility \
                  timeout change.",
             ));
@@ -98,7 +93,7 @@ pub(super) fn change_visibility(
     Ok(outcome)
 }
 
-const INVALID_HANDLE: EntryFailure = ("ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
+const INVALID_HANDLE: Refusal = Refusal::of(400, "ReceiptHandleIsInvalid", "The input receipt handle is invalid.");
 
 /// Counts the call and applies it to the messages of the entries, except for those that fail by themselves or by a fault. `check` finds
 /// what there is to do for an entry, or why it fails.
@@ -106,7 +101,7 @@ fn answer<T>(
     queue: &Queue,
     entries: Result<Vec<Value>, Refusal>,
     answered: &AnswerReceipt,
-    check: impl Fn(&Store, &Value) -> Result<T, EntryFailure>,
+    check: impl Fn(&Store, &Value) -> Result<T, Refusal>,
     act: impl Fn(&mut Store, T),
 ) -> Result<OperationOutcome, Refusal> {
     let mut state = queue.state();
@@ -119,14 +114,15 @@ fn answer<T>(
         return Ok(OperationOutcome::Fault(call.fault));
     }
     store.settle(Instant::now());
-    let (mut successful, mut failed, mut good) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut answers, mut good) = (AnswersById::default(), Vec::new());
     for entry in &entries {
+        let id = entry["Id"].as_str().unwrap_or_default();
         match check(store, entry) {
-            Ok(to_do) => good.push((&entry["Id"], to_do)),
-            Err((code, message)) => failed.push(failure(&entry["Id"], code, true, message)),
+            Ok(to_do) => good.push((id, to_do)),
+            Err(refusal) => answers.refuse(id, &refusal),
         }
     }
-    consumers.count_refused_entries(failed.len());
+    consumers.count_refused_entries(answers.failed.len());
     let cost = Cost {
         demand: Demand::new(Place::default(), 1.0),
         is_hot: false,
@@ -136,38 +132,15 @@ fn answer<T>(
         if verdict.is_applied() {
             act(store, to_do);
         }
-        match verdict {
-            Verdict::Accepted => successful.push(json!({"Id": id})),
-            Verdict::Throttled(_) => failed.push(failure(id, "RequestThrottled", true, "Rate exceeded")),
-            Verdict::Failed { code, sender_fault } => {
-                failed.push(failure(id, &code, sender_fault, "Simulated failure"));
-            }
-            // Only tables have conditions and transactions.
-            Verdict::Omitted { .. } | Verdict::ConditionFailed | Verdict::Canceled => {}
-        }
+        answers.add(id, EntryResult::of(verdict, 0), THROTTLED, |_| json!({"Id": id}));
     }
     if replaced.is_some() {
         consumers.count_failed_call(&call.fault, 0);
         return Ok(OperationOutcome::Fault(call.fault));
     }
-    match call.fault {
-        InjectedFault::Repeated(_) => failed.extend_from_within(..),
-        InjectedFault::Unknown(count) => {
-            for number in 0..count {
-                let id = json!(format!("never-sent-{number}"));
-                failed.push(failure(&id, "InternalError", false, "Simulated failure"));
-                successful.push(json!({"Id": id}));
-            }
-        }
-        _ => {}
-    }
-    Ok(OperationOutcome::Success(
-        json!({"Successful": successful, "Failed": failed}),
-    ))
-}
-
-fn failure(id: &Value, code: &str, sender_fault: bool, message: &str) -> Value {
-    json!({"Id": id, "Code": code, "SenderFault": sender_fault, "Message": message})
+    answers.add_of_fault(&call.fault, |id| [json!({"Id": id}), failure_of_never_sent(id)]);
+    let answer = json!({"Successful": answers.successful, "Failed": answers.failed});
+    Ok(OperationOutcome::Success(answer))
 }
 
 /// The handle of a message that has been received this often.

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 use super::queue::{Queue, Queues, SendEntry};
 use super::request::{check, queue_of};
 use crate::calls::{Call, Verdict};
-use crate::fault::InjectedFault;
+use crate::intake::{AnswersById, EntryResult, ErrorText};
 use crate::journal::{Acknowledgement, AnswerReceipt};
 use crate::wire::{OperationOutcome, Refusal};
+
+/// The error of throttled messages and calls.
+pub(super) const THROTTLED: ErrorText = ("RequestThrottled", "Rate exceeded");
 
 pub(super) fn send(queues: &Queues, mut body: Value, answered: &AnswerReceipt) -> Result<OperationOutcome, Refusal> {
     let queue = queue_of(queues, &body)?;
@@ -23,7 +26,7 @@ pub(super) fn send(queues: &Queues, mut body: Value, answered: &AnswerReceipt) -
 
 /// The error of a call in which no message was accepted.
 pub(super) fn request_throttled() -> Refusal {
-    Refusal::new("RequestThrottled", "Rate exceeded")
+    Refusal::new(THROTTLED.0, THROTTLED.1)
 }
 
 /// The answer of a fault. The messages may be enqueued even so.
@@ -52,31 +55,22 @@ fn answer(queue: &Queue, entries: &[SendEntry], call: &Call) -> Result<Operation
         return Err(request_throttled());
     }
 
-    let mut successful = Vec::new();
-    let mut failed: Vec<Value> = bad.into_iter().filter_map(own_failure).collect();
+    let mut answers = AnswersById::default();
+    for entry in bad {
+        if let Some(refusal) = &entry.failure {
+            answers.refuse(&entry.id, refusal);
+        }
+    }
     for (entry, (verdict, sequence)) in good.into_iter().zip(verdicts) {
-        match verdict {
-            Verdict::Accepted => successful.push(success(queue, entry, sequence)),
-            Verdict::Throttled(_) => failed.push(failure(entry, "RequestThrottled", true, "Rate exceeded")),
-            Verdict::Failed { code, sender_fault } => {
-                failed.push(failure(entry, &code, sender_fault, "Simulated failure"));
-            }
-            // Only tables have conditions and transactions.
-            Verdict::Omitted { .. } | Verdict::ConditionFailed | Verdict::Canceled => {}
-        }
+        let result = EntryResult::of(verdict, sequence);
+        answers.add(&entry.id, result, THROTTLED, |sequence| success(queue, entry, sequence));
     }
-    match call.fault {
-        InjectedFault::Repeated(_) => failed.extend_from_within(..),
-        InjectedFault::Unknown(count) => {
-            for number in 0..count {
-                let id = format!("never-sent-{number}");
-                successful.push(json!({"Id": id, "MessageId": queue.message_id(0), "MD5OfMessageBody": ""}));
-                failed.push(json!({"Id": id, "Code": "InternalError", "SenderFault": false}));
-            }
-        }
-        _ => {}
-    }
-    let answer = json!({"Successful": successful, "Failed": failed});
+    answers.add_of_fault(&call.fault, |id| {
+        let success = json!({"Id": id, "MessageId": queue.message_id(0), "MD5OfMessageBody": ""});
+        let failure = json!({"Id": id, "Code": "InternalError", "SenderFault": false});
+        [success, failure]
+    });
+    let answer = json!({"Successful": answers.successful, "Failed": answers.failed});
     Ok(OperationOutcome::Success(answer))
 }
 
@@ -101,15 +95,6 @@ fn success(queue: &Queue, entry: &SendEntry, sequence: u64) -> Value {
         success["SequenceNumber"] = json!(sequence_number(sequence));
     }
     success
-}
-
-fn own_failure(entry: &SendEntry) -> Option<Value> {
-    let refusal = entry.failure.as_ref()?;
-    Some(failure(entry, refusal.short_code(), true, refusal.message()))
-}
-
-fn failure(entry: &SendEntry, code: &str, sender_fault: bool, message: &str) -> Value {
-    json!({"Id": entry.id, "Code": code, "SenderFault": sender_fault, "Message": message})
 }
 
 /// A sequence number of 20 digits, as those of the service.
