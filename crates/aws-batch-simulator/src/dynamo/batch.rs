@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::consumed::ConsumedUnits;
+use super::consumed::{ConsumedUnits, add_consumed};
 use super::items::Write;
 use super::key::KeyType;
 use super::request::{TablePart, check, find, find_keys, requests};
@@ -113,9 +113,7 @@ fn answer(parts: Vec<PartialCall>, body: &Value) -> Result<OperationOutcome, Ref
         }
     }
     let mut answer = json!({"UnprocessedItems": unprocessed});
-    if let Some("TOTAL" | "INDEXES") = requested {
-        answer["ConsumedCapacity"] = Value::Array(consumed);
-    }
+    add_consumed(&mut answer, requested, |_| Value::Array(consumed));
     Ok(OperationOutcome::Success(answer))
 }
 

@@ -15,6 +15,23 @@ pub(super) fn read_units(bytes: usize, is_consistent: bool) -> f64 {
     if is_consistent { started } else { started / 2.0 }
 }
 
+/// Adds what a call has consumed to its answer, if the request asks for it. `consumed` gets whether it asks for the units of the table and
+/// of each index, too.
+pub(super) fn add_consumed(answer: &mut Value, requested: Option<&str>, consumed: impl FnOnce(bool) -> Value) {
+    if let Some("TOTAL" | "INDEXES") = requested {
+        answer["ConsumedCapacity"] = consumed(requested == Some("INDEXES"));
+    }
+}
+
+/// All units, and those of the table itself if the request asks for them.
+pub(super) fn units_of_table(name: &str, all: f64, of_table: Option<f64>) -> Value {
+    let mut json = json!({"TableName": name, "CapacityUnits": all});
+    if let Some(units) = of_table {
+        json["Table"] = json!({"CapacityUnits": units});
+    }
+    json
+}
+
 /// Write units that a call has consumed of a table and of its indexes.
 pub(super) struct ConsumedUnits {
     table: f64,
@@ -47,9 +64,8 @@ impl ConsumedUnits {
     /// As in the answer: the units of the table and its indexes together, and each of them if requested.
     pub(super) fn to_json(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
         let all = self.table + self.indexes.iter().sum::<f64>();
-        let mut json = json!({"TableName": name, "CapacityUnits": all});
+        let mut json = units_of_table(name, all, with_indexes.then_some(self.table));
         if with_indexes {
-            json["Table"] = json!({"CapacityUnits": self.table});
             let indexes = table.indexes().iter().zip(&self.indexes);
             let indexes: Map<String, Value> = indexes
                 .filter(|(_, units)| **units > 0.0)
@@ -74,15 +90,6 @@ impl ConsumedUnits {
     pub(super) fn of_transaction(&self, name: &str, table: &Table, with_indexes: bool) -> Value {
         let mut json = self.to_json(name, table, with_indexes);
         double(&mut json, "WriteCapacityUnits");
-        double(&mut json["Table"], "WriteCapacityUnits");
-        if let Some(indexes) = json["GlobalSecondaryIndexes"].as_object_mut() {
-            for index in indexes.values_mut() {
-                double(index, "WriteCapacityUnits");
-            }
-        }
-        json.as_object_mut()
-            .into_iter()
-            .for_each(|json| json.retain(|_, part| !part.is_null()));
         json
     }
 }
@@ -91,16 +98,16 @@ impl ConsumedUnits {
 pub(super) fn reread(name: &str, sizes: impl Iterator<Item = usize>, with_table: bool) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "an item has at most 100 units")]
     let units = sizes.map(|size| size.div_ceil(READ_UNIT).max(1) as f64).sum::<f64>() * 2.0;
-    let mut json = json!({"TableName": name, "CapacityUnits": units, "ReadCapacityUnits": units});
-    if with_table {
-        json["Table"] = json!({"CapacityUnits": units, "ReadCapacityUnits": units});
-    }
+    let mut json = units_of_table(name, units, with_table.then_some(units));
+    double(&mut json, "ReadCapacityUnits");
     json
 }
 
-/// Adds the capacity units under another name.
+/// Adds the units under another name, wherever there are any.
 fn double(json: &mut Value, name: &str) {
-    if let Some(units) = json.get("CapacityUnits").cloned() {
-        json[name] = units;
+    let Some(members) = json.as_object_mut() else { return };
+    members.values_mut().for_each(|part| double(part, name));
+    if let Some(units) = members.get("CapacityUnits").cloned() {
+        members.insert(name.to_owned(), units);
     }
 }

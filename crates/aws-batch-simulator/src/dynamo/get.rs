@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::change::{CAPACITY, one_of, problem_of_enum};
-use super::consumed::read_units;
+use super::consumed::{add_consumed, read_units, units_of_table};
 use super::expressions::Selection;
 use super::request::{TablePart, find, requests};
 use super::table::Table;
@@ -97,7 +97,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &AnswerReceipt) -
         };
     }
     let capacity = body["ReturnConsumedCapacity"].as_str();
-    let (mut responses, mut unprocessed, mut units_of_tables) = (Map::new(), Map::new(), Vec::new());
+    let (mut responses, mut unprocessed, mut consumed) = (Map::new(), Map::new(), Vec::new());
     let (mut bytes, mut processed) = (0, 0);
     for (part, call) in parts.into_iter().zip(&calls) {
         let TablePart {
@@ -130,7 +130,8 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &AnswerReceipt) -
             rest["Keys"] = Value::Array(left);
             unprocessed.insert(name.clone(), rest);
         }
-        units_of_tables.push(consumed(&name, units, capacity));
+        let of_table = (capacity == Some("INDEXES")).then_some(units);
+        consumed.push(units_of_table(&name, units, of_table));
         responses.insert(name, Value::Array(items));
     }
     if processed == 0
@@ -142,9 +143,7 @@ pub(super) fn get(tables: &Tables, body: &mut Value, answered: &AnswerReceipt) -
         return Err(exceeded(first));
     }
     let mut answer = json!({"Responses": responses, "UnprocessedKeys": unprocessed});
-    if let Some("TOTAL" | "INDEXES") = capacity {
-        answer["ConsumedCapacity"] = Value::Array(units_of_tables);
-    }
+    add_consumed(&mut answer, capacity, |_| Value::Array(consumed));
     Ok(OperationOutcome::Success(answer))
 }
 
@@ -262,17 +261,9 @@ pub(super) fn get_item(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
     if let Some(item) = item.and_then(|item| selection.select(item)) {
         answer["Item"] = item;
     }
-    if let Some("TOTAL" | "INDEXES") = capacity {
-        answer["ConsumedCapacity"] = consumed(body["TableName"].as_str().unwrap_or_default(), units, capacity);
-    }
+    let name = body["TableName"].as_str().unwrap_or_default();
+    add_consumed(&mut answer, capacity, |with_table| {
+        units_of_table(name, units, with_table.then_some(units))
+    });
     Ok(answer)
-}
-
-/// The consumed capacity as in an answer: of the table too if the call asks for it.
-fn consumed(name: &str, units: f64, capacity: Option<&str>) -> Value {
-    let mut consumed = json!({"TableName": name, "CapacityUnits": units});
-    if capacity == Some("INDEXES") {
-        consumed["Table"] = json!({"CapacityUnits": units});
-    }
-    consumed
 }

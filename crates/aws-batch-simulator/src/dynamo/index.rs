@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::key::{KeyType, LONGEST_PARTITION, LONGEST_SORT, Schema};
-use super::value::{decode, text};
 use crate::admission::{IndexDemand, Throughput};
 use crate::wire::Refusal;
 
@@ -66,19 +65,7 @@ impl Index {
                     self.name
                 )));
             }
-            if content == "" {
-                let what = if actual == "B" { "binary" } else { "string" };
-                return Err(Refusal::validation(format!(
-                    "One or more parameter values are not valid. A value specified for a secondary index key is not supported. \
-                     The AttributeValue for a key attribute cannot contain an empty {what} value. IndexName: {}, IndexKey: {name}",
-                    self.name
-                )));
-            }
-            let bytes = match expected {
-                KeyType::S => text(content)?.len(),
-                KeyType::B => decode(content)?.len(),
-                KeyType::N => 0,
-            };
+            let bytes = bytes_of_key(&self.name, name, *expected, content)?;
             if bytes > longest {
                 return Err(Refusal::validation(format!(
                     "One or more parameter values were invalid: Size limit exceeded for Index Key {name} Actual Size: {bytes} \
@@ -111,4 +98,16 @@ impl Index {
             units,
         })
     }
+}
+
+/// The bytes of a value in the key of an index with this name. Refuses an empty one.
+pub(super) fn bytes_of_key(index: &str, name: &str, kind: KeyType, content: &Value) -> Result<usize, Refusal> {
+    if content == "" {
+        return Err(Refusal::validation(format!(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The \
+             AttributeValue for a key attribute cannot contain an empty {} value. IndexName: {index}, IndexKey: {name}",
+            kind.word()
+        )));
+    }
+    kind.bytes(content)
 }

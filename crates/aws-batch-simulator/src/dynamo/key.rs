@@ -33,6 +33,20 @@ impl KeyType {
             Self::B => "B",
         }
     }
+
+    /// The bytes of a value; 0 for a number, whose length has no limit of its own.
+    pub(super) fn bytes(self, content: &Value) -> Result<usize, Refusal> {
+        Ok(match self {
+            Self::S => text(content)?.len(),
+            Self::B => decode(content)?.len(),
+            Self::N => 0,
+        })
+    }
+
+    /// As errors name it.
+    pub(super) fn word(self) -> &'static str {
+        if self == Self::B { "binary" } else { "string" }
+    }
 }
 
 /// The attributes that make the primary key of a table.
@@ -124,6 +138,15 @@ impl Schema {
     }
 }
 
+/// The error of an empty value in a key.
+pub(super) fn empty(name: &str, kind: KeyType) -> Refusal {
+    Refusal::validation(format!(
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty {} value. Key: \
+         {name}",
+        kind.word()
+    ))
+}
+
 fn no_match() -> Refusal {
     Refusal::validation("The provided key element does not match the schema")
 }
@@ -183,18 +206,14 @@ fn hash_of(key: &str) -> u64 {
 
 /// Appends type, length and value, so that ("ab", "cd") and ("a", "bcd") differ.
 fn append(key: &mut String, name: &str, kind: KeyType, content: &Value, position: usize) -> Result<(), Refusal> {
-    let (value, bytes) = match kind {
-        KeyType::S => (text(content)?.to_owned(), text(content)?.len()),
-        KeyType::N => (Number::parse(text(content)?)?.canonical(), 1),
-        KeyType::B => (text(content)?.to_owned(), decode(content)?.len()),
+    let value = match kind {
+        KeyType::N => Number::parse(text(content)?)?.canonical(),
+        KeyType::S | KeyType::B => text(content)?.to_owned(),
     };
-    if bytes == 0 {
-        let what = if kind == KeyType::S { "string" } else { "binary" };
-        return Err(Refusal::validation(format!(
-            "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an \
-             empty {what} value. Key: {name}"
-        )));
+    if content == "" {
+        return Err(empty(name, kind));
     }
+    let bytes = kind.bytes(content)?;
     // The service's message lacks the space, too.
     if position == 0 && bytes > LONGEST_PARTITION {
         return Err(Refusal::validation(

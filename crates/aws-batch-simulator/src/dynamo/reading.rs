@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value, json};
 
 use super::change::{CAPACITY, one_of};
-use super::consumed::read_units;
+use super::consumed::{add_consumed, read_units, units_of_table};
 use super::expressions::Selection;
 use super::get::exceeded;
 use super::index::Index;
@@ -222,22 +222,15 @@ impl<'t> View<'t> {
         if !returned.is_count {
             answer["Items"] = Value::Array(items);
         }
-        if let Some("INDEXES" | "TOTAL") = returned.capacity.as_deref() {
-            answer["ConsumedCapacity"] = self.consumed(units, returned.capacity.as_deref() == Some("INDEXES"));
-        }
-        answer
-    }
-
-    fn consumed(&self, units: f64, with_indexes: bool) -> Value {
-        let mut consumed = json!({"TableName": self.table.name(), "CapacityUnits": units});
-        if with_indexes {
+        add_consumed(&mut answer, returned.capacity.as_deref(), |with_index| {
             let of_table = if self.index.is_some() { 0.0 } else { units };
-            consumed["Table"] = json!({"CapacityUnits": of_table});
-            if let Some(index) = self.index {
+            let mut consumed = units_of_table(self.table.name(), units, with_index.then_some(of_table));
+            if let Some(index) = self.index.filter(|_| with_index) {
                 consumed["GlobalSecondaryIndexes"] = json!({&index.name: {"CapacityUnits": units}});
             }
-        }
-        consumed
+            consumed
+        });
+        answer
     }
 }
 

@@ -1,9 +1,9 @@
 //! `PutItem`, `UpdateItem` and `DeleteItem`.
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::change::{CAPACITY, Change, ChangeKind, problem_of_enum};
-use super::consumed::ConsumedUnits;
+use super::consumed::{ConsumedUnits, add_consumed};
 use super::decision::DecidedChange;
 use super::expressions;
 use super::request::METRICS;
@@ -192,18 +192,19 @@ fn answer(
         }
         return Err(refusal);
     }
-    let mut answer = Map::new();
+    let mut answer = json!({});
     let attributes = match requested.values {
         Some("ALL_OLD") => prepared.item_before(),
         Some("ALL_NEW") => prepared.item_after(),
         Some("UPDATED_OLD" | "UPDATED_NEW") => prepared.evaluation.updated.clone(),
         _ => None,
     };
-    answer.extend(attributes.map(|attributes| ("Attributes".to_owned(), attributes)));
-    if let Some("TOTAL" | "INDEXES") = requested.capacity {
-        let used = ConsumedUnits::of(table, std::iter::once(&prepared.cost.demand));
-        let json = used.to_json(requested.name, table, requested.capacity == Some("INDEXES"));
-        answer.insert("ConsumedCapacity".to_owned(), json);
+    if let Some(attributes) = attributes {
+        answer["Attributes"] = attributes;
     }
-    Ok(OperationOutcome::Success(Value::Object(answer)))
+    add_consumed(&mut answer, requested.capacity, |with_indexes| {
+        let used = ConsumedUnits::of(table, std::iter::once(&prepared.cost.demand));
+        used.to_json(requested.name, table, with_indexes)
+    });
+    Ok(OperationOutcome::Success(answer))
 }

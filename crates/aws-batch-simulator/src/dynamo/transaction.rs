@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::actions::{Participant, Requests, TransactionAction};
 use super::cancellation::{VALIDATION_ERROR, canceled, no_reason, reason};
 use super::change::{CAPACITY, problem_of_enum};
-use super::consumed::{ConsumedUnits, reread};
+use super::consumed::{ConsumedUnits, add_consumed, reread};
 use super::decision::PreparedChange;
 use super::evaluation::{EvaluationFailure, Setting};
 use super::request::METRICS;
@@ -194,17 +194,17 @@ impl Transaction {
     /// The answer to a transaction that has succeeded before, with items of these sizes. It has read them.
     fn repeated(&self, sizes: &[usize], capacity: Option<&str>) -> OperationOutcome {
         let mut answer = json!({});
-        if let Some("TOTAL" | "INDEXES") = capacity {
+        add_consumed(&mut answer, capacity, |with_table| {
             let participants = self.participants.iter().enumerate();
             let consumed = participants.map(|(number, participant)| {
                 let sizes = self
                     .places(number)
                     .into_iter()
                     .filter_map(|place| sizes.get(place).copied());
-                reread(&participant.name, sizes, capacity == Some("INDEXES"))
+                reread(&participant.name, sizes, with_table)
             });
-            answer["ConsumedCapacity"] = consumed.collect();
-        }
+            consumed.collect()
+        });
         OperationOutcome::Success(answer)
     }
 
@@ -232,16 +232,16 @@ impl Transaction {
             return Err(refusal);
         }
         let mut answer = json!({});
-        if let Some("TOTAL" | "INDEXES") = capacity {
+        add_consumed(&mut answer, capacity, |with_indexes| {
             let participants = self.participants.iter().enumerate();
             let consumed = participants.map(|(number, Participant { name, table, .. })| {
                 let places = self.places(number).into_iter();
                 let prepared = places.filter_map(|place| performed.evaluated[place].as_ref().ok());
                 let used = ConsumedUnits::of(table, prepared.map(|prepared| &prepared.cost.demand));
-                used.of_transaction(name, table, capacity == Some("INDEXES"))
+                used.of_transaction(name, table, with_indexes)
             });
-            answer["ConsumedCapacity"] = consumed.collect();
-        }
+            consumed.collect()
+        });
         Ok(OperationOutcome::Success(answer))
     }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::index::bytes_of_key;
 use super::key::{KeyType, LONGEST_PARTITION, Schema};
-use super::value::{decode, size_of_item, text};
+use super::value::{size_of_item, text};
 use crate::admission::{Place, Throughput};
 use crate::wire::Refusal;
 
@@ -155,20 +156,7 @@ impl VectorIndex {
         let Some((_, content)) = value.and_then(typed) else {
             return Ok(());
         };
-        if content == "" {
-            let what = if kind == KeyType::B { "binary" } else { "string" };
-            return Err(Refusal::validation(format!(
-                "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The \
-                 AttributeValue for a key attribute cannot contain an empty {what} value. IndexName: {}, IndexKey: {name}",
-                self.name
-            )));
-        }
-        let bytes = match kind {
-            KeyType::S => text(content)?.len(),
-            KeyType::B => decode(content)?.len(),
-            KeyType::N => 0,
-        };
-        if bytes > LONGEST_PARTITION {
+        if bytes_of_key(&self.name, name, kind, content)? > LONGEST_PARTITION {
             return Err(Refusal::validation(format!(
                 "One or more parameter values were invalid: Aggregate size for HASH key attributes exceeds the maximum of \
                  {LONGEST_PARTITION} bytes"

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::comparison::{parts, tag};
 use super::condition::{Comparator, Condition, ConditionPart, Operand, Test};
 use super::path::Path;
-use crate::dynamo::key::Schema;
+use crate::dynamo::key::{Schema, empty};
 use crate::wire::Refusal;
 
 /// Which items a query reads.
@@ -142,11 +142,7 @@ fn check(of_key: &AttributeCondition<'_>, schema: &Schema) -> Result<(), Refusal
             ));
         }
         if content == "" {
-            let what = if tag == "B" { "binary" } else { "string" };
-            return Err(Refusal::validation(format!(
-                "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
-                 {what} value. Key: {name}"
-            )));
+            return Err(empty(name, *kind));
         }
     }
     Ok(())
