@@ -54,12 +54,12 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
 
     /// Hands back everything that is not delivered. Returns why the delivery has ended early, if it has.
     pub(super) async fn end(&mut self, ending: Option<DeliveryEnd>) -> Option<DeliveryEnd> {
-        let ending = match (ending, self.supply.stop()) {
+        let ending = match (ending, self.supply.fresh.stop()) {
             (Some(DeliveryEnd::Cancelled), Some(fault)) => Some(DeliveryEnd::Stopped(fault)),
             (ending, _) => ending,
         };
         if let Some(ending) = &ending {
-            self.supply.ends_early();
+            self.supply.fresh.ends_early();
             self.await_in_flight(ending).await;
         }
         let hurry = self.ledger.hurry();
@@ -70,7 +70,7 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
             () = self.hand_back_everything(ending.as_ref()) => {}
             () = limit => {}
         }
-        let fault = self.supply.input_fault().cloned().or_else(|| self.supply.stop());
+        let fault = self.supply.fresh.fault().cloned().or_else(|| self.supply.fresh.stop());
         ending.or(fault.map(DeliveryEnd::Stopped))
     }
 
@@ -124,19 +124,19 @@ impl<E: Send + Sync + 'static> DeliveryLoop<'_, E> {
             self.give_back_waiting(entry, ending);
         }
         let unsent = ending.cause(None);
-        poll_fn(|context| self.supply.poll_hand_back(context, &unsent)).await;
+        poll_fn(|context| self.supply.fresh.poll_hand_back(context, &unsent)).await;
         loop {
             while let Some(entry) = self.supply.pop_unread() {
                 self.give_back(entry, ending);
                 self.ledger.spare_memory(&self.target, &self.options).await;
                 consume_budget().await;
             }
-            if self.supply.poll_answer().is_ready() {
+            if self.supply.fresh.poll_answer().is_ready() {
                 break;
             }
-            poll_fn(|_| self.supply.poll_answer()).await;
+            poll_fn(|_| self.supply.fresh.poll_answer()).await;
         }
-        for entry in self.supply.take_held() {
+        for entry in self.supply.backlog.lanes.take_all() {
             self.give_back_waiting(entry, ending);
         }
     }

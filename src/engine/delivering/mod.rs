@@ -60,7 +60,7 @@ pub(super) async fn deliver<E: Send + Sync + 'static>(
         ..
     } = *delivery;
     let pace = options.gate.strategy.snapshot().map(|pace| (pace.state, pace.reason));
-    ledger.close(started.elapsed(), supply.has_read_all(), ending.as_ref(), pace)
+    ledger.close(started.elapsed(), supply.fresh.has_finished(), ending.as_ref(), pace)
 }
 
 /// The state of one running delivery.
@@ -100,7 +100,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
     async fn prepare(&mut self) -> Option<DeliveryEnd> {
         let prepared = prepare(
             &self.target,
-            self.supply.input(),
+            &mut self.supply.fresh,
             &mut self.ledger,
             &self.options,
             &mut self.health.watch,
@@ -108,7 +108,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         .await;
         prepared
             .map(|prepared| {
-                self.supply.set_limits(prepared.limits);
+                self.supply.limits = prepared.limits;
                 self.health.watch.has_failed_since(prepared.failing_since);
             })
             .err()
@@ -133,12 +133,13 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
                 return Some(ending);
             }
             match self.preparation.changed_limits(now) {
-                Ok(limits) => limits.into_iter().for_each(|limits| self.supply.set_limits(limits)),
+                Ok(None) => {}
+                Ok(Some(limits)) => self.supply.limits = limits,
                 Err(panic) => return Some(DeliveryEnd::Stopped(panic)),
             }
             self.supply.update_hot_keys();
-            self.supply.wake(now);
-            self.supply.set_patient(self.is_patient(now));
+            self.supply.backlog.wake(now, &options);
+            self.supply.is_patient = self.is_patient(now);
             self.supply.give_up_expired(now, &mut self.ledger, self.health.outage());
             let refilled = self.refill(now).await;
             let has_entries = self.ledger.underway() != (0, 0) || self.supply.may_send_soon();
@@ -151,7 +152,7 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
             if let Some(ending) = self.ask_disputed(now) {
                 return Some(ending);
             }
-            if !self.health.may_leave(now) {
+            if !self.health.breaker.may_leave(now) {
                 queued_up = None;
             } else if queued_up.is_none() {
                 queued_up = self.send_what_may_go(now).await;
@@ -185,15 +186,16 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
                     self.send(permit);
                 }
                 Some(()) = self.ledger.next_handed_back() => {}
-                () = poll_fn(|context| self.supply.poll_news(context)), if self.supply.wants_more(&self.ledger) => {}
+                () = poll_fn(|context| self.supply.fresh.poll_news(context)),
+                    if self.supply.wants_more(&self.ledger) => {}
                 Ok(()) = resets.changed() => {
-                    self.supply.wake_all();
+                    self.supply.backlog.wake_all();
                     self.slots.wake_all();
-                    self.health.wake(Instant::now());
+                    self.health.breaker.wake(Instant::now());
                 }
                 Some(()) = next_event => {}
                 limits = self.preparation.prepared() => match limits {
-                    Ok(limits) => self.supply.set_limits(limits),
+                    Ok(limits) => self.supply.limits = limits,
                     Err(panic) => return Some(DeliveryEnd::Stopped(panic)),
                 },
                 () = &mut look, if next_look.is_some() => if !was_held_up() {
@@ -226,12 +228,12 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         if !self.calls.is_empty() || !self.supply.has_only_disputed() {
             return None;
         }
-        let fault = self.supply.disputed()?;
-        let is_all = self.supply.input_has_ended();
-        if self.ledger.processed() == 0 && self.health.stops(fault, is_all, now) {
+        let fault = self.supply.backlog.bisections.first_disputed()?;
+        let is_all = self.supply.fresh.has_ended();
+        if self.ledger.processed() == 0 && self.health.disputes.stops(fault, is_all, now) {
             return Some(DeliveryEnd::Stopped(fault.clone()));
         }
-        self.supply.ask_disputed_again(now);
+        self.supply.backlog.bisections.ask_again(now);
         None
     }
 
@@ -254,17 +256,17 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
         loop {
             let outage = self.health.outage();
             let refilled = self.supply.refill(now, &mut reads, &mut self.ledger, outage);
-            if !refilled || !self.supply.wants_more(&self.ledger) || self.supply.poll_answer().is_ready() {
+            if !refilled || !self.supply.wants_more(&self.ledger) || self.supply.fresh.poll_answer().is_ready() {
                 return refilled;
             }
-            poll_fn(|_| self.supply.poll_answer()).await;
+            poll_fn(|_| self.supply.fresh.poll_answer()).await;
         }
     }
 
     /// Whether there is something to send, and a free slot.
     fn may_send(&mut self, now: Instant) -> bool {
         self.supply.gather(now, !self.calls.is_empty());
-        let may_leave = self.health.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
+        let may_leave = self.health.breaker.may_leave(now) && self.supply.lingers_until(now, &self.ledger).is_none();
         let is_free = may_leave && self.slots.has_free(now);
         is_free && self.supply.next_len() > 0
     }
@@ -345,13 +347,13 @@ impl<'a, E: Send + Sync + 'static> DeliveryLoop<'a, E> {
     }
 
     fn book(&mut self, settled: &EndedCall<E>) {
-        self.ledger.call_ended(settled, self.health.watch.destination());
+        self.ledger.call_ended(settled, &self.health.watch.destination);
         self.health.watch.call_ended(settled);
     }
 
     /// The next moment at which something changes without an event.
     fn next_event(&self, now: Instant) -> Option<Instant> {
-        let of_calls = [self.slots.next_free(), self.health.next_probe()];
+        let of_calls = [self.slots.next_free(), self.health.breaker.next_probe()];
         let of_calls = of_calls.into_iter().flatten().filter(|_| self.supply.may_send_soon());
         self.supply
             .next_events(now, &self.ledger)

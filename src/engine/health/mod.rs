@@ -29,8 +29,8 @@ pub(crate) use watch::Watch;
 
 /// Judges the answers to all calls of a delivery.
 pub(crate) struct Health {
-    breaker: CircuitBreaker,
-    disputes: Disputes,
+    pub(crate) breaker: CircuitBreaker,
+    pub(crate) disputes: Disputes,
     refused_alone: RefusedAlone,
     pub(crate) watch: Watch,
 }
@@ -107,30 +107,9 @@ impl Health {
         })
     }
 
-    /// Whether a delivery that has delivered nothing stops because entries were refused alone. `is_all` says whether there is
-    /// nothing else that could be accepted.
-    pub(crate) fn stops(&self, fault: &Fault, is_all: bool, now: Instant) -> bool {
-        self.disputes.stops(fault, is_all, now)
-    }
-
-    /// Whether a call may leave.
-    pub(crate) fn may_leave(&self, now: Instant) -> bool {
-        self.breaker.may_leave(now)
-    }
-
     /// How many entries a call may carry at most.
     pub(crate) fn most(&self) -> usize {
         self.refused_alone.most().min(self.breaker.most())
-    }
-
-    /// When the next probe may leave, if one is due.
-    pub(crate) fn next_probe(&self) -> Option<Instant> {
-        self.breaker.next_probe()
-    }
-
-    /// Allows the next probe at once.
-    pub(crate) fn wake(&mut self, now: Instant) {
-        self.breaker.wake(now);
     }
 
     /// Since when nothing is accepted, and why the last call failed; `None` while entries are accepted, or none is tried.

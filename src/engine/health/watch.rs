@@ -25,7 +25,7 @@ const NO_ANSWER: &str = "no answer yet";
 /// Progress is a final answer for an entry: accepted, or refused without a doubt whose fault it is. A delivery without progress is stalled when its calls fail
 /// or get no answer; not when it waits for its input or for the strategy.
 pub(crate) struct Watch {
-    destination: String,
+    pub(crate) destination: String,
     outage: OutageClock,
     stall: Stall,
 }
@@ -87,11 +87,6 @@ impl Watch {
             outage: OutageClock::starting(now),
             stall: Stall::starting(now),
         }
-    }
-
-    /// The destination of the delivery.
-    pub(crate) fn destination(&self) -> &str {
-        &self.destination
     }
 
     /// When to look for a stall.

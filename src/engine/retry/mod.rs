@@ -24,7 +24,7 @@ use self::key_queues::KeyQueues;
 use self::queue::RetryQueue;
 use super::entry::{Chunk, EntryState, Space, TrackedEntry};
 use super::order::Lanes;
-use crate::contract::{Fault, Lane};
+use crate::contract::Lane;
 use crate::options::DeliveryOptions;
 use crate::pace::Gate;
 use crate::time_limit::later;
@@ -49,9 +49,10 @@ pub(crate) enum Linger {
 pub(crate) struct Backlog<E> {
     gate: Arc<Gate>,
     retry_queue: RetryQueue<E>,
-    lanes: Lanes<E>,
+    pub(crate) lanes: Lanes<E>,
     key_queues: KeyQueues<E>,
-    bisections: Bisections<E>,
+    /// The calls that were refused as a whole.
+    pub(crate) bisections: Bisections<E>,
     /// The strategy's count of hot keys at the last update. Once it is above zero, entries wait by key.
     hot_key_changes: u64,
 }
@@ -81,25 +82,6 @@ impl<E> Backlog<E> {
     /// Whether no entry waits, except those held behind entries that are elsewhere.
     pub(crate) fn is_empty(&self) -> bool {
         self.retry_queue.len() + self.key_queues.len() + self.bisections.len() == 0
-    }
-
-    /// The lanes of the entries.
-    pub(crate) fn lanes(&self) -> &Lanes<E> {
-        &self.lanes
-    }
-
-    pub(crate) fn lanes_mut(&mut self) -> &mut Lanes<E> {
-        &mut self.lanes
-    }
-
-    /// The calls that were refused as a whole.
-    pub(crate) fn bisections_mut(&mut self) -> &mut Bisections<E> {
-        &mut self.bisections
-    }
-
-    /// How many entries the next call carries for a bisection; `None` when no bisection is ready.
-    pub(crate) fn next_of_bisection(&self) -> Option<usize> {
-        self.bisections.next_len()
     }
 
     /// Whether entries wait by key.
@@ -204,11 +186,6 @@ impl<E> Backlog<E> {
     /// Whether nothing waits that may be sent, except entries that were refused alone.
     pub(crate) fn is_quiet(&self) -> bool {
         self.retry_queue.len() + self.key_queues.len() == 0 && self.bisections.are_all_disputed()
-    }
-
-    /// The fault of an entry that was refused alone, if one waits.
-    pub(crate) fn disputed(&self) -> Option<&Fault> {
-        self.bisections.first_disputed()
     }
 
     /// Makes the entries ready whose delay is over, unless the strategy adds an extra delay. No entry waits beyond its

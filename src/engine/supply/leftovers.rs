@@ -31,13 +31,13 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
         let is_accepted = settled.outcome.accepted > 0;
         if is_accepted {
             let sent_at = settled.outcome.sent_at.into();
-            let bisections = self.backlog.bisections_mut();
+            let bisections = &mut self.backlog.bisections;
             bisections.accepted(sent_at, findings.all_were_refused, now);
         }
         self.sizes.answered(settled.bytes, is_accepted, settled.is_too_large());
         // Of those whose lanes are not known, the service finds two of one lane before it accepts any of a call.
         if settled.left.iter().any(|lane| lane.may_be_split()) && !settled.rejected.is_empty() {
-            self.backlog.lanes_mut().stop_sharing();
+            self.backlog.lanes.stop_sharing();
         }
         if self.emptied.len() < KEPT {
             self.emptied.extend(settled.emptied.take());
@@ -115,7 +115,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
     ) -> Vec<(Instant, TrackedEntry<E>)> {
         let mut again = Vec::with_capacity(rejected.len());
         for (mut entry, rejection) in rejected {
-            let is_followed = self.backlog.lanes().held_in(entry.state.lane) > 0;
+            let is_followed = self.backlog.lanes.held_in(entry.state.lane) > 0;
             if let Some(history) = &mut entry.state.history {
                 history.is_followed = is_followed;
             }
@@ -159,7 +159,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
             let expiry = state.arrived.and_then(|arrived| arrived.checked_add(patience));
             expiry.is_some_and(|expiry| expiry <= now)
         };
-        let held = self.backlog.lanes_mut().take_if(|entry| search.finds(&entry.state));
+        let held = self.backlog.lanes.take_if(|entry| search.finds(&entry.state));
         let mut expired = self.backlog.take_expired(|state| search.finds(state), has_waited);
         expired.extend(self.fresh.take_if(|state| search.finds(state)));
         self.expiries.searched(&search);

@@ -7,7 +7,6 @@ mod leftovers;
 mod packing;
 
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 
 use tokio::time::Instant;
 
@@ -25,10 +24,11 @@ use crate::report::Cause;
 pub(super) struct Supply<'a, E> {
     target: Arc<dyn ErasedTarget<E>>,
     options: Arc<DeliveryOptions>,
-    limits: Limits,
+    /// Those of the target.
+    pub(super) limits: Limits,
     sizes: SizeLimit,
-    fresh: FreshEntries<'a, E>,
-    backlog: Backlog<E>,
+    pub(super) fresh: FreshEntries<'a, E>,
+    pub(super) backlog: Backlog<E>,
     /// Chunks whose entries were all delivered; their memory is used again.
     emptied: Vec<Chunk<E>>,
     /// Until when a call that is not full waits for entries that are held behind entries in flight.
@@ -36,7 +36,7 @@ pub(super) struct Supply<'a, E> {
     /// When to look for entries whose time is used up.
     expiries: Expiries,
     /// Whether no entry is given up for its time, because the process has just gone on after it was frozen.
-    is_patient: bool,
+    pub(super) is_patient: bool,
     /// Whether the strategy paces single partition keys.
     paces_keys: bool,
     /// The panic of the target outside of a call, if there was one.
@@ -66,51 +66,6 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
         self.fault.get()
     }
 
-    /// The input, before the first call.
-    pub(super) fn input(&mut self) -> &mut FreshEntries<'a, E> {
-        &mut self.fresh
-    }
-
-    /// Ready when the input has an entry, has ended, or is in a hurry.
-    pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.fresh.poll_news(context)
-    }
-
-    /// Whether the input yields nothing more.
-    pub(super) fn input_has_ended(&self) -> bool {
-        self.fresh.has_ended()
-    }
-
-    /// Whether all entries of the input were read.
-    pub(super) fn has_read_all(&self) -> bool {
-        self.fresh.has_finished()
-    }
-
-    /// The panic of the input, if there was one.
-    pub(super) fn input_fault(&self) -> Option<&Fault> {
-        self.fresh.fault()
-    }
-
-    /// Why the delivery must not continue, if a handler of its entries has failed.
-    pub(super) fn stop(&self) -> Option<Fault> {
-        self.fresh.stop()
-    }
-
-    /// The delivery ends before the input does.
-    pub(super) fn ends_early(&self) {
-        self.fresh.ends_early();
-    }
-
-    /// The target has these limits from now on.
-    pub(super) fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
-    }
-
-    /// Whether no entry is given up for its time, because the process has just gone on after it was frozen.
-    pub(super) fn set_patient(&mut self, is_patient: bool) {
-        self.is_patient = is_patient;
-    }
-
     /// Whether there is nothing left to send and the input has ended.
     pub(super) fn is_exhausted(&self) -> bool {
         self.fresh.len() == 0 && self.backlog.is_empty() && self.fresh.has_ended()
@@ -127,7 +82,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
             && self.backlog.len() + handed_back < self.options.read_ahead
             && self.backlog.bytes().saturating_add(their_bytes) < self.options.read_ahead_bytes
             && self.fault.get().is_none()
-            && !self.backlog.lanes().is_learning()
+            && !self.backlog.lanes.is_learning()
     }
 
     /// How many entries, and how many of their bytes, may be read for the next chunk.
@@ -141,11 +96,6 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
             entries.min(ahead),
             bytes.min(self.options.read_ahead_bytes.saturating_sub(waiting)),
         )
-    }
-
-    /// Ready when it is known whether the input has an entry now.
-    pub(super) fn poll_answer(&mut self) -> Poll<()> {
-        self.fresh.poll_answer()
     }
 
     /// The limits of the next call, as far as they are known from the target and from the calls before it.
@@ -200,7 +150,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
 
     /// An entry was read: it becomes sendable, or is held in its lane.
     fn line_up(&mut self, now: Instant, ledger: &mut Ledger<E>, outage: Option<Outage<'_>>) {
-        let lanes = self.backlog.lanes_mut();
+        let lanes = &mut self.backlog.lanes;
         self.fresh.change_newest_lane(|lane| lanes.lane_now(lane));
         let Some((newest, state)) = self.fresh.newest() else {
             return;
@@ -213,7 +163,7 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
         }
         self.expiries.note(state, &self.options);
         let lane = state.lane;
-        let lanes = self.backlog.lanes_mut();
+        let lanes = &mut self.backlog.lanes;
         if self.options.last_write_wins {
             for older in lanes.supersede(newest, lane, overwrites(&*self.target, &self.fault)) {
                 ledger.no_longer_waits(&older.state);
@@ -255,32 +205,12 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
     /// Whether an entry that its lane has released is superseded by one that the lane holds.
     pub(super) fn is_superseded(&self, entry: &TrackedEntry<E>) -> bool {
         let overwrites = overwrites(&*self.target, &self.fault);
-        self.options.last_write_wins && self.backlog.lanes().is_superseded(entry, overwrites)
-    }
-
-    /// Makes the entries ready whose delay is over.
-    pub(super) fn wake(&mut self, now: Instant) {
-        self.backlog.wake(now, &self.options);
-    }
-
-    /// Makes all entries ready at once, and starts their retries from 1.
-    pub(super) fn wake_all(&mut self) {
-        self.backlog.wake_all();
+        self.options.last_write_wins && self.backlog.lanes.is_superseded(entry, overwrites)
     }
 
     /// Whether nothing may be sent, except entries that were refused alone.
     pub(super) fn has_only_disputed(&self) -> bool {
         self.fresh.len() == 0 && self.backlog.is_quiet()
-    }
-
-    /// The fault of an entry that was refused alone, if one waits.
-    pub(super) fn disputed(&self) -> Option<&Fault> {
-        self.backlog.disputed()
-    }
-
-    /// Sends one of the entries again that were refused alone, if its delay is over.
-    pub(super) fn ask_disputed_again(&mut self, now: Instant) {
-        self.backlog.bisections_mut().ask_again(now);
     }
 
     /// An entry is settled: the next one of its lane becomes sendable.
@@ -298,11 +228,6 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
             .chain(self.lingers_until(now, ledger))
     }
 
-    /// Lets the input hand back its unread entries without reading them. Ready when it has done so, or cannot.
-    pub(super) fn poll_hand_back(&mut self, context: &mut Context<'_>, cause: &Cause) -> Poll<()> {
-        self.fresh.poll_hand_back(context, cause)
-    }
-
     /// The next entry of the input, to be handed back.
     pub(super) fn pop_unread(&mut self) -> Option<TrackedEntry<E>> {
         self.fresh.pop_unread(&*self.target, &self.limits)
@@ -313,11 +238,6 @@ impl<'a, E: Send + Sync + 'static> Supply<'a, E> {
         let mut all = self.backlog.take_all();
         all.extend(self.fresh.take_all());
         all
-    }
-
-    /// All entries that are held in lanes.
-    pub(super) fn take_held(&mut self) -> impl Iterator<Item = TrackedEntry<E>> + use<E> {
-        self.backlog.lanes_mut().take_all()
     }
 }
 

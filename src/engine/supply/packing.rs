@@ -18,7 +18,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
 
     /// Whether an entry may be sendable now or soon.
     pub(in crate::engine) fn may_send_soon(&self) -> bool {
-        self.may_soon_go() > 0 || self.backlog.next_of_bisection().is_some()
+        self.may_soon_go() > 0 || self.backlog.bisections.next_len().is_some()
     }
 
     /// Whether the known entries fill at least this many calls.
@@ -29,25 +29,25 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
 
     /// How many entries the next chunk may have, if they are small.
     pub(in crate::engine) fn next_len(&self) -> usize {
-        self.backlog.next_of_bisection().unwrap_or_else(|| self.sendable())
+        self.backlog.bisections.next_len().unwrap_or_else(|| self.sendable())
     }
 
     fn sendable(&self) -> usize {
         let most = self.limits.entries.max(1);
         let ready = self.backlog.ready(most) + self.fresh.len();
         // A held entry can only share a call with a ready one.
-        let joinable = if ready > 0 { self.backlog.lanes().joinable() } else { 0 };
+        let joinable = if ready > 0 { self.backlog.lanes.joinable() } else { 0 };
         (ready + joinable).min(most)
     }
 
     /// What the entries of the next chunk count for with a strategy that counts units; `None` when entries are counted. Of the held
     /// ones of known lanes that may join it, each counts for 1, which is the least.
     pub(in crate::engine) fn next_cost(&self) -> Option<usize> {
-        if self.backlog.next_of_bisection().is_some() || !self.options.gate.strategy.counts_units() {
+        if self.backlog.bisections.next_len().is_some() || !self.options.gate.strategy.counts_units() {
             return None;
         }
         let most = self.limits.entries.max(1);
-        let lanes = self.backlog.lanes();
+        let lanes = &self.backlog.lanes;
         let of_unknown = || lanes.joinable_of_unknown().map(|entry| &entry.state);
         let next = self
             .backlog
@@ -65,7 +65,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
     /// send. Its entries count for at most `most`.
     pub(in crate::engine) fn next_chunk(&mut self, most: usize, ledger: &mut Ledger<E>) -> Option<PackedChunk<E>> {
         let bytes = self.call_limits().bytes;
-        let (chunk, bisection) = match self.backlog.bisections_mut().next(most, bytes) {
+        let (chunk, bisection) = match self.backlog.bisections.next(most, bytes) {
             Some((chunk, bisection)) => (chunk, Some(bisection)),
             None => (self.pack(most, ledger), None),
         };
@@ -89,7 +89,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
             self.backlog.fill(&mut chunk, &mut space);
             self.fresh.fill(&mut chunk, &mut space);
             self.backlog.join(&mut chunk, &mut space);
-            let may_be_superseded = self.options.last_write_wins && self.backlog.lanes().held() > 0;
+            let may_be_superseded = self.options.last_write_wins && self.backlog.lanes.held() > 0;
             if !may_be_superseded || !self.drop_superseded(&mut chunk, ledger) {
                 return chunk;
             }
@@ -118,7 +118,7 @@ impl<E: Send + Sync + 'static> Supply<'_, E> {
     /// Otherwise calls that became small through a few rejections would stay small: the entries of a small call are settled
     /// together and release equally few.
     pub(in crate::engine) fn gather(&mut self, now: Instant, is_in_flight: bool) {
-        let may_fill = is_in_flight && self.backlog.lanes().held() > 0 && self.backlog.next_of_bisection().is_none();
+        let may_fill = is_in_flight && self.backlog.lanes.held() > 0 && self.backlog.bisections.next_len().is_none();
         let is_short = may_fill && (1..self.limits.entries).contains(&self.sendable());
         if !is_short {
             self.gathering = None;
