@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::change::{Change, ChangeKind, one_of};
+use super::change::{Change, ChangeKind, problem_below};
 use super::single::poisoned;
 use super::table::Table;
 use super::tables::Tables;
@@ -159,7 +159,7 @@ fn request_of(number: usize, mut action: Value) -> Result<(ChangeKind, Value), R
         ));
     }
     let member = member[..1].to_lowercase() + &member[1..];
-    let path = |of: &str| format!("transactItems.{number}.member.{member}.{of}");
+    let path = format!("transactItems.{number}.member.{member}.");
     let required = match kind {
         ChangeKind::Update => Some(("UpdateExpression", "updateExpression")),
         ChangeKind::Check => Some(("ConditionExpression", "conditionExpression")),
@@ -167,18 +167,14 @@ fn request_of(number: usize, mut action: Value) -> Result<(ChangeKind, Value), R
     };
     if let Some((_, of)) = required.filter(|(name, _)| request[*name].is_null()) {
         return Err(Refusal::validation(format!(
-            "1 validation error detected: Value null at '{}' failed to satisfy constraint: Member must not be null",
-            path(of)
+            "1 validation error detected: Value null at '{path}{of}' failed to satisfy constraint: Member must not be null"
         )));
     }
-    let of_failure = "ReturnValuesOnConditionCheckFailure";
-    one_of(
-        &request,
-        of_failure,
-        &path("returnValuesOnConditionCheckFailure"),
-        &["ALL_OLD", "NONE"],
-    )?;
-    Ok((kind, request))
+    let of_failure = ["ALL_OLD", "NONE"];
+    match problem_below(&path, &request, "ReturnValuesOnConditionCheckFailure", &of_failure)? {
+        Some(problem) => Err(invalid_member(problem)),
+        None => Ok((kind, request)),
+    }
 }
 
 /// The item of an action as text, even if its key does not fit the table. `None` if the key is not complete.

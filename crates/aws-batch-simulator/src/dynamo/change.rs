@@ -121,30 +121,32 @@ impl Change {
 pub(super) const CAPACITY: [&str; 3] = ["INDEXES", "TOTAL", "NONE"];
 
 /// The value of a member that has one of these values, or none.
-pub(super) fn one_of<'a>(
-    request: &'a Value,
-    member: &str,
-    path: &str,
-    allowed: &[&str],
-) -> Result<Option<&'a str>, Refusal> {
-    match problem_of_enum(request, member, path, allowed)? {
+pub(super) fn one_of<'a>(request: &'a Value, member: &str, allowed: &[&str]) -> Result<Option<&'a str>, Refusal> {
+    match problem_of_enum(request, member, allowed)? {
         Some(problem) => Err(invalid_member(problem)),
         None => Ok(request[member].as_str()),
     }
 }
 
 /// What is wrong with a member that has one of these values, or none.
-pub(super) fn problem_of_enum(
-    request: &Value,
-    member: &str,
+pub(super) fn problem_of_enum(request: &Value, member: &str, allowed: &[&str]) -> Result<Option<String>, Refusal> {
+    problem_below("", request, member, allowed)
+}
+
+/// The same for a member of a part of the request. Errors name it after the path of the part, and begin its name in lower case.
+pub(super) fn problem_below(
     path: &str,
+    part: &Value,
+    member: &str,
     allowed: &[&str],
 ) -> Result<Option<String>, Refusal> {
-    match &request[member] {
+    match &part[member] {
         Value::Null => Ok(None),
         Value::String(value) if allowed.contains(&value.as_str()) => Ok(None),
         Value::String(value) => Ok(Some(format!(
-            "Value '{value}' at '{path}' failed to satisfy constraint: Member must satisfy enum value set: [{}]",
+            "Value '{value}' at '{path}{}{}' failed to satisfy constraint: Member must satisfy enum value set: [{}]",
+            member[..1].to_lowercase(),
+            &member[1..],
             allowed.join(", ")
         ))),
         _ => Err(unexpected()),

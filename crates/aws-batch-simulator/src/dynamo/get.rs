@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::change::{CAPACITY, one_of, problem_of_enum};
+use super::change::{CAPACITY, one_of};
 use super::consumed::{add_consumed, read_units, units_of_table};
 use super::expressions::Selection;
 use super::request::{TablePart, find, requests};
@@ -176,9 +176,7 @@ fn check(requests: Map<String, Value>, body: &Value) -> Result<Vec<(String, Keys
     if let Some((name, _)) = longest.filter(|_| count > MOST_KEYS) {
         return refuse(name, "less than or equal to 100");
     }
-    if let Some(problem) = problem_of_enum(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)? {
-        return Err(invalid_member(problem));
-    }
+    one_of(body, "ReturnConsumedCapacity", &CAPACITY)?;
     let has = |member: &str| lists.iter().any(|(_, keys)| !keys.more[member].is_null());
     if has("AttributesToGet") && has("ProjectionExpression") {
         return Err(Refusal::validation(
@@ -247,7 +245,7 @@ pub(super) fn get_item(tables: &Tables, body: &Value) -> Result<Value, Refusal> 
         key => key.as_object().ok_or_else(unexpected)?,
     };
     let found = tables.of_request(body);
-    let capacity = one_of(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?;
+    let capacity = one_of(body, "ReturnConsumedCapacity", &CAPACITY)?;
     check_item(attributes, Wording::Plain)?;
     let selection = Selection::of_items(body)?;
     let table = found?;

@@ -273,8 +273,8 @@ impl ReturnOptions {
             "ALL_ATTRIBUTES",
             "ALL_PROJECTED_ATTRIBUTES",
         ];
-        let select = one_of(body, "Select", "select", &selections)?;
-        let capacity = one_of(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?;
+        let select = one_of(body, "Select", &selections)?;
+        let capacity = one_of(body, "ReturnConsumedCapacity", &CAPACITY)?;
         check_select(body, select)?;
         Ok(Self {
             most: limit(body)?,

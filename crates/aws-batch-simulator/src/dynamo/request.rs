@@ -64,13 +64,8 @@ pub(super) fn check(requests: Map<String, Value>, body: &Value) -> Result<Vec<(S
     }
     let problems = [
         problem_of_lengths(&lists),
-        problem_of_enum(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
-        problem_of_enum(
-            body,
-            "ReturnItemCollectionMetrics",
-            "returnItemCollectionMetrics",
-            &METRICS,
-        )?,
+        problem_of_enum(body, "ReturnConsumedCapacity", &CAPACITY)?,
+        problem_of_enum(body, "ReturnItemCollectionMetrics", &METRICS)?,
     ];
     invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
     if lists.iter().map(|(_, requests)| requests.len()).sum::<usize>() > MOST_WRITES {

@@ -75,7 +75,7 @@ pub(super) fn poisoned() -> Refusal {
 
 fn requested(kind: ChangeKind, body: &Value) -> Result<CallOptions<'_>, Refusal> {
     // The service names neither the member nor its value, and one of the allowed values wrongly.
-    let of_values = problem_of_enum(body, "ReturnValues", "returnValues", &VALUES)?.map(|_| {
+    let of_values = problem_of_enum(body, "ReturnValues", &VALUES)?.map(|_| {
         "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
             .to_owned()
     });
@@ -84,20 +84,10 @@ fn requested(kind: ChangeKind, body: &Value) -> Result<CallOptions<'_>, Refusal>
         return Err(invalid_member(problem));
     }
     let problems = [
-        problem_of_enum(body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
+        problem_of_enum(body, "ReturnConsumedCapacity", &CAPACITY)?,
         of_values,
-        problem_of_enum(
-            body,
-            "ReturnItemCollectionMetrics",
-            "returnItemCollectionMetrics",
-            &METRICS,
-        )?,
-        problem_of_enum(
-            body,
-            ON_FAILURE,
-            "returnValuesOnConditionCheckFailure",
-            &["ALL_OLD", "NONE"],
-        )?,
+        problem_of_enum(body, "ReturnItemCollectionMetrics", &METRICS)?,
+        problem_of_enum(body, "ReturnValuesOnConditionCheckFailure", &["ALL_OLD", "NONE"])?,
     ];
     invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
     let values = body["ReturnValues"].as_str();
@@ -112,8 +102,6 @@ fn requested(kind: ChangeKind, body: &Value) -> Result<CallOptions<'_>, Refusal>
 }
 
 const VALUES: [&str; 5] = ["ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW", "NONE"];
-
-const ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
 
 /// What the caller learns about a change: nothing if the status says that the service has failed.
 fn acknowledgement(verdict: &Verdict) -> Acknowledgement {

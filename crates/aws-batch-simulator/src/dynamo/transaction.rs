@@ -48,13 +48,8 @@ pub(super) fn write(
 ) -> Result<OperationOutcome, Refusal> {
     let token = token(&body)?.map(|token| (token.to_owned(), Fingerprint::of(&body["TransactItems"])));
     let problems = [
-        problem_of_enum(&body, "ReturnConsumedCapacity", "returnConsumedCapacity", &CAPACITY)?,
-        problem_of_enum(
-            &body,
-            "ReturnItemCollectionMetrics",
-            "returnItemCollectionMetrics",
-            &METRICS,
-        )?,
+        problem_of_enum(&body, "ReturnConsumedCapacity", &CAPACITY)?,
+        problem_of_enum(&body, "ReturnItemCollectionMetrics", &METRICS)?,
     ];
     invalid_members(&problems.into_iter().flatten().collect::<Vec<_>>())?;
     let capacity = body["ReturnConsumedCapacity"].as_str().map(str::to_owned);
