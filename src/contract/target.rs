@@ -16,7 +16,7 @@ use crate::report::Undelivered;
 /// | the log | [`name`](Self::name) |
 /// | entries that keep an order | [`lane`](Self::lane), [`supersedes`](Self::supersedes) |
 /// | information that is needed before the first entry | [`prepare`](Self::prepare), [`preparation_fault`](Self::preparation_fault) |
-/// | additions to an entry, or objects stored for it | [`identify`](Self::identify), [`complete`](Self::complete), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
+/// | additions to an entry, or objects stored for it | [`identify`](Self::identify), [`complete`](Self::complete), [`restore`](Self::restore), [`clean_up`](Self::clean_up), [`weight`](Self::weight) |
 /// | capacity that is not counted in entries | [`units`](Self::units), [`send_metered`](Self::send_metered) |
 /// | capacity that the service announces | [`throughput`](Self::throughput) |
 /// | capacity that is split among keys | [`partition_key`](Self::partition_key) |
@@ -59,16 +59,16 @@ use crate::report::Undelivered;
 ///
 /// # Contract
 /// - **Shared.** All deliveries that are clones of each other, and all of their calls, share the target. A delivery
-///   [sends](Self::send) several calls at once, each in a task of its own. Entries that receipts or handlers wait for are
-///   [cleaned up](Self::clean_up) in further tasks, at the same time as other methods run. It calls all other methods from its own
-///   task, one after another.
+///   [sends](Self::send) several calls at once, each in a task of its own, which [restores](Self::restore) what was delivered. Entries
+///   that receipts or handlers wait for are [cleaned up](Self::clean_up) in further tasks, at the same time as other methods run. It
+///   calls all other methods from its own task, one after another.
 /// - **Immediate.** Methods that are not `async` block the delivery: they do no I/O and do not wait.
 /// - **No retries.** A target makes one call. The delivery decides when to make the next one, and with which entries.
 /// - **Cancel-safe.** Each future may be dropped at any time: by a timeout, a cancellation, the end of the delivery. The delivery
 ///   keeps the entries, so none is lost.
 /// - **A panic** is caught and ends the delivery: undelivered entries are handed back as
 ///   [`Cause::Stopped`](crate::Cause::Stopped), with the method in the fault and the message of the panic as its source. A panic of
-///   `send` leaves its chunk [in doubt](Undelivered::may_have_been_delivered). A panic of `clean_up`, `name` or
+///   `send` leaves its chunk [in doubt](Undelivered::may_have_been_delivered). A panic of `restore`, `clean_up`, `name` or
 ///   `preparation_fault` does not end the delivery.
 pub trait BatchTarget: Send + Sync + 'static {
     /// The type of the entries.

@@ -1,6 +1,6 @@
 //! One call and its answer.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -115,7 +115,8 @@ async fn make_it<E: Send + Sync>(caller: &Caller<E>, call: Call<E>) -> EndedCall
     }
     let has_rejections = !accepts_all(&answer);
     let mut keys = KeyCounts::of(&chunk.states, || departure.counts_keys(has_rejections));
-    let restore = |entry: &mut E| target.restore(entry);
+    // The entry is delivered, whatever its handler sees of it.
+    let restore = |entry: &mut E| drop(catch_unwind(AssertUnwindSafe(|| target.restore(entry))));
     let acceptance = Acceptance {
         metrics,
         restore: &restore,

@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
     use crate::contract::{Answer, Fault, Rejection, Verdict};
-    use crate::engine::calls::settle::tests::settled;
+    use crate::engine::calls::ended_call;
     use crate::engine::entry::Chunk;
 
     fn entry(position: u64, key: Option<u64>, cost: usize) -> TrackedEntry<u64> {
@@ -111,7 +111,7 @@ mod tests {
             refused,
             Verdict::Accepted,
         ]);
-        counts.settle(&settled(chunk, answer));
+        counts.settle(&ended_call(chunk, answer));
         let outcomes = counts.outcomes().iter();
         let costs = outcomes.map(|of| (of.key, of.sent, of.accepted, of.throttled, of.fresh, of.fresh_throttled));
         assert_eq!(costs.collect::<Vec<_>>(), [(7, 9, 3, 6, 7, 4), (8, 5, 0, 0, 5, 0)]);
@@ -125,7 +125,7 @@ mod tests {
         chunk.push(entry(0, Some(7), 1));
         let mut counts = KeyCounts::of(&chunk.states, || true);
         let answer = Answer::Disputed(Fault::new("refused"));
-        counts.settle(&settled(chunk, answer));
+        counts.settle(&ended_call(chunk, answer));
         assert!(counts.outcomes().is_empty());
     }
 

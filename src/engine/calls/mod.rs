@@ -26,7 +26,7 @@ pub(crate) use attempt_timeout::AttemptTimeout;
 pub(crate) use call::Call;
 pub(crate) use settle::EndedCall;
 #[cfg(test)]
-pub(crate) use settle::settle;
+pub(crate) use settle::tests::{ended_call, ended_call_at};
 pub(crate) use slots::{Slot, Slots};
 
 /// Makes calls, each in a task of its own, and returns their results.

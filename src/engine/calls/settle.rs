@@ -334,13 +334,21 @@ pub(crate) mod tests {
     use super::*;
 
     /// The chunk after a call with this answer.
-    pub(crate) fn settled<E>(chunk: Chunk<E>, answer: Answer) -> EndedCall<E> {
-        let now = Instant::now();
+    pub(crate) fn ended_call<E>(chunk: Chunk<E>, answer: Answer) -> EndedCall<E> {
+        ended_call_at(chunk, answer, Instant::now(), Instant::now())
+    }
+
+    pub(crate) fn ended_call_at<E>(
+        chunk: Chunk<E>,
+        answer: Answer,
+        sent_at: Instant,
+        answered_at: Instant,
+    ) -> EndedCall<E> {
         let acceptance = Acceptance {
             metrics: &Metrics::none(),
             restore: &|_| {},
         };
-        settle(chunk, answer, now, now, &acceptance)
+        settle(chunk, answer, sent_at, answered_at, &acceptance)
     }
 
     #[test]
@@ -351,12 +359,12 @@ pub(crate) mod tests {
             chunk.push(TrackedEntry { entry: (), state });
         }
         let refused = Answer::Whole(Verdict::Refused(Fault::new("ValidationException")));
-        let settled = settled(chunk, refused);
+        let settled = ended_call(chunk, refused);
         assert_eq!((settled.outcome.refused, settled.refused.len()), (2, 0));
 
         let half = settled.refused_chunk.unwrap();
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
-        let settled = settled(half, Answer::Each(vec![Verdict::Accepted, throttled]));
+        let settled = ended_call(half, Answer::Each(vec![Verdict::Accepted, throttled]));
         assert_eq!((settled.outcome.fresh, settled.outcome.fresh_throttled), (2, 1));
         let (entry, _) = &settled.rejected[0];
         assert_eq!((entry.state.attempts(), entry.state.rejections()), (2, 1));
@@ -370,7 +378,7 @@ pub(crate) mod tests {
                 let state = EntryState::new(position, 1);
                 chunk.push(TrackedEntry { entry: (), state });
             }
-            settled(chunk, answer)
+            ended_call(chunk, answer)
         };
         let throttled = Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled"));
         for (answer, accepted, delivered) in [
@@ -397,7 +405,7 @@ pub(crate) mod tests {
         };
         let refused = || Verdict::Refused(Fault::new("ValidationException"));
         for beyond in [Verdict::Accepted, refused()] {
-            let settled = settled(chunk(), Answer::Each(vec![Verdict::Accepted, beyond]));
+            let settled = ended_call(chunk(), Answer::Each(vec![Verdict::Accepted, beyond]));
             assert_eq!(
                 (settled.outcome.sent, settled.outcome.accepted, settled.refused.len()),
                 (1, 1, 0)

@@ -148,9 +148,8 @@ impl CircuitBreaker {
 mod tests {
     use super::*;
     use crate::contract::{Answer, Verdict};
-    use crate::engine::calls::settle;
+    use crate::engine::calls::ended_call_at;
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
-    use crate::metrics::Metrics;
 
     const MOMENT: Duration = Duration::from_millis(1);
 
@@ -225,7 +224,7 @@ mod tests {
         let state = EntryState::new(0, 1);
         chunk.push(TrackedEntry { entry: (), state });
         let answer = Answer::Whole(Verdict::Rejected(rejection, Fault::new("no connection")));
-        let settled = settle(chunk, answer, sent_at, now, &Metrics::none());
+        let settled = ended_call_at(chunk, answer, sent_at, now);
         breaker.answered(&settled, now, delivered)
     }
 

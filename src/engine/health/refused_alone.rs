@@ -61,9 +61,8 @@ mod tests {
 
     use super::*;
     use crate::contract::{Answer, Rejection, Verdict};
-    use crate::engine::calls::settle;
+    use crate::engine::calls::ended_call_at;
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
-    use crate::metrics::Metrics;
 
     /// The number of refusals in a row after which the delivery stops.
     fn refused_until_stop(refusals: &mut RefusedAlone) -> Option<u32> {
@@ -99,7 +98,7 @@ mod tests {
             let mut chunk = Chunk::with_capacity(1);
             let state = EntryState::new(0, 1);
             chunk.push(TrackedEntry { entry: (), state });
-            let settled = settle(chunk, Answer::Whole(verdict), now, now, &Metrics::none());
+            let settled = ended_call_at(chunk, Answer::Whole(verdict), now, now);
             assert!(refusals.answered(&settled).is_none());
             refusals.most()
         };

@@ -252,9 +252,8 @@ mod tests {
 
     use super::*;
     use crate::contract::{Answer, Rejection, Verdict};
-    use crate::engine::calls::settle;
+    use crate::engine::calls::ended_call_at;
     use crate::engine::entry::{Chunk, EntryState, TrackedEntry};
-    use crate::metrics::Metrics;
 
     fn gate() -> Arc<Gate> {
         DeliveryOptions::default().gate
@@ -271,7 +270,7 @@ mod tests {
         chunk.push(TrackedEntry { entry: (), state });
         let answer = Answer::Whole(Verdict::Rejected(Rejection::Throttled, Fault::new("Throttled")));
         let now = Instant::now();
-        settle(chunk, answer, now, now, &Metrics::none())
+        ended_call_at(chunk, answer, now, now)
     }
 
     /// Whether a stall is logged six seconds after the start.
