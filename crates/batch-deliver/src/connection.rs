@@ -52,15 +52,24 @@ const ANSWER: Duration = Duration::from_mins(5);
 /// Bytes that may take as long as that: 28 kB a second.
 const SENT_MEANWHILE: usize = 8 << 20;
 
-/// Attempts at a call to S3, unless more are configured. There are many, because what cannot be read or written ends a load or a worker.
-const ATTEMPTS: u32 = 6;
-
 /// How long a request with this many bytes may wait for its answer.
 pub(crate) fn answer_within(bytes: usize) -> TimeoutConfig {
     let times = u32::try_from(bytes.div_ceil(SENT_MEANWHILE)).unwrap_or(u32::MAX);
     TimeoutConfig::builder()
         .read_timeout(ANSWER.saturating_mul(times.max(1)))
         .build()
+}
+
+/// Attempts at a call whose failure ends a load or a worker.
+const MANY_ATTEMPTS: u32 = 6;
+
+/// The same client with [many attempts](MANY_ATTEMPTS), unless more are configured.
+pub(crate) fn patient(client: &Client) -> Client {
+    let config = client.config();
+    let retries = config.retry_config().cloned().unwrap_or_else(RetryConfig::standard);
+    let attempts = retries.max_attempts().max(MANY_ATTEMPTS);
+    let config = config.to_builder().retry_config(retries.with_max_attempts(attempts));
+    Client::from_conf(config.build())
 }
 
 impl Connection {
@@ -135,10 +144,7 @@ impl Connection {
         let config = self.config().await?;
         // Emulators do not resolve bucket names as hosts.
         let is_emulator = config.endpoint_url().is_some() || endpoints::endpoint(&config, "S3").is_some();
-        let retries = config.retry_config().cloned().unwrap_or_else(RetryConfig::standard);
-        let attempts = retries.max_attempts().max(ATTEMPTS);
         let mut builder = Builder::from(&config)
-            .retry_config(retries.with_max_attempts(attempts))
             .force_path_style(is_emulator)
             .interceptor(AnswerLimit);
         if self.request_payer {

@@ -118,6 +118,10 @@ impl<T: Target> Job<T> {
         let in_flight = u64::from(self.concurrency) * self.destination.target.limits().entries as u64;
         let settings = self.identity().chain([(ORDER, reads.order().name().to_owned())]);
         let identity = Identity::new(settings, &inputs, in_flight + Journal::unwritten(location))?;
+        let identity = match claim {
+            Claim::Named | Claim::Trusted => identity,
+            Claim::Granted => identity.without_times(),
+        };
         let unknown = identity.unknown();
         let state = LoadState::open(location, identity, claim, &self.connection, &self.console).await?;
         let settled = state.kept.settled.len();

@@ -15,7 +15,7 @@ pub(crate) struct DeliveryResult<E>(Result<Report, DeliveryError<E>>);
 
 /// Delivers the entries. Notes in `duplicates` those that the service has dropped, if they are counted. Calls `decided` with the position of
 /// each one that is not handed back and what became of it. Calls `undelivered` with each one that is, and waits for what this returns; and
-/// with each one that was dropped although no other one has its content.
+/// with each one that was dropped, if the kept one has another content.
 pub(crate) async fn deliver<T, S, X, F>(
     target: T,
     options: DeliveryOptions,

@@ -26,7 +26,7 @@ pub(crate) struct Duplicates<E> {
 pub(crate) struct DuplicateFigures {
     /// Those with the content of the one that was kept.
     pub(crate) equal: u64,
-    /// Those with another one, which is lost.
+    /// Those with another one. One of both is not delivered.
     pub(crate) different: u64,
 }
 

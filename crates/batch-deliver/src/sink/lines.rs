@@ -99,7 +99,7 @@ impl LineWriter {
         Ok(Self {
             packing: Packing::of(&name).map_err(refused)?,
             place: LineOutput::Object(Box::new(Upload::new(
-                connection.bucket(bucket).await?,
+                &connection.bucket(bucket).await?,
                 bucket,
                 key,
                 TOGETHER,

@@ -39,16 +39,15 @@ impl UndeliveredEntry {
         }
     }
 
-    /// One that the service has accepted and dropped.
+    /// One that the service has accepted and dropped, or the other one: after lost answers it is not known which of both was kept.
     pub(super) fn dropped(position: u64) -> Self {
         let fault = Fault::new("DuplicateMessage");
+        let words = "of two messages with this deduplication id within five minutes one is kept, perhaps this one";
         Self {
             position,
             attempts: 1,
-            may_have_been_delivered: false,
-            cause: Cause::Refused(
-                fault.with_message("another message of the last five minutes has its deduplication id"),
-            ),
+            may_have_been_delivered: true,
+            cause: Cause::Refused(fault.with_message(words)),
         }
     }
 

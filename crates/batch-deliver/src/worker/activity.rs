@@ -151,7 +151,7 @@ impl Activity {
         }
         tokio::select! {
             biased;
-            // The delivery ends at once, and its answer is that it was interrupted.
+            // The delivery ends at once, and answers for the shard.
             () = stop.token.cancelled() => true,
             is_ours = self.is_ours(task, heartbeat) => is_ours,
         }
@@ -347,7 +347,7 @@ mod tests {
             connection
         };
         let (is_begun, _connection) = tokio::join!(confirmed, stopping);
-        assert!(is_begun, "its delivery says that it was interrupted");
+        assert!(is_begun, "its delivery answers for it");
     }
 
     #[tokio::test]

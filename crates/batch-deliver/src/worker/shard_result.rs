@@ -138,7 +138,7 @@ impl ShardResult {
                 "input": shard.input,
                 "begin": shard.part.begin,
                 "end": shard.part.end,
-                "delivered": report.delivered,
+                "delivered": report.delivered.saturating_sub(summary.duplicates.different),
                 "condition_failed": report.condition_failed,
                 "settled_before": settled,
                 "doubtful": summary.doubtful,

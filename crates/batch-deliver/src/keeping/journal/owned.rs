@@ -103,7 +103,7 @@ impl OwnObject {
             .map_err(unreadable)??;
         let mut own = Self {
             object: ObjectHandle {
-                client,
+                client: connection::patient(&client),
                 bucket: bucket.clone(),
                 key: key.clone(),
                 name: name.clone(),

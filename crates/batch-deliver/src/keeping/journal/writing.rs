@@ -99,7 +99,7 @@ async fn receive(
     true
 }
 
-/// Writes records until the channel is closed. Those that arrive during a write are written together. Blocks.
+/// Writes records until the channel is closed. Those that arrive during a write are written together, and for an object those of a second. Blocks.
 pub(super) async fn write(
     mut state: LoadState,
     mut receiver: Receiver<SettledRecord>,

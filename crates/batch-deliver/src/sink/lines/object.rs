@@ -40,9 +40,9 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    pub(super) fn new(client: Client, bucket: &str, key: &str, part: usize) -> Self {
+    pub(super) fn new(client: &Client, bucket: &str, key: &str, part: usize) -> Self {
         Self {
-            client,
+            client: connection::patient(client),
             bucket: bucket.to_owned(),
             key: key.to_owned(),
             id: None,
@@ -65,7 +65,7 @@ impl Upload {
             Err(error) if status(&error) == Some(403) => {
                 let words =
                     "s3:GetObject is missing, or s3:ListBucket, without which an object that is not there is denied";
-                return Err(io::Error::other(words));
+                return Err(io::Error::other(format!("{}: {words}", connection::words(&error))));
             }
             Err(error) => return Err(other(&error)),
         }
