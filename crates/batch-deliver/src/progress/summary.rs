@@ -56,8 +56,7 @@ impl Summary {
             console.info(&words);
         }
         if let Some(simulated) = &self.simulated {
-            let DuplicateFigures { equal, different } = self.duplicates;
-            console.info(&simulated.compare(self.report.delivered.saturating_sub(equal + different)));
+            console.info(&simulated.compare(self.report.delivered));
         }
         if let Some(words) = self.vectors.as_ref().and_then(unindexed) {
             console.warn(&words);
