@@ -58,6 +58,7 @@ async fn a_message_that_comes_again_while_it_is_deleted_is_not_handed_out_again(
         assert_eq!(deletions.len(), 1);
         state.deleted(deletions[0].0, Ok(()));
         assert!(state.undeleted.is_empty());
+        assert_eq!(state.figures().deleted, 1);
     }
 }
 
