@@ -47,6 +47,22 @@ pub(super) fn hash(content: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// The attributes of a message of SQS or SNS, in the order of their names.
+macro_rules! sorted_attributes {
+    ($message:expr) => {
+        $message
+            .message_attributes()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| {
+                let binary = value.binary_value().map(AsRef::<[u8]>::as_ref);
+                (name, (value.data_type(), value.string_value(), binary))
+            })
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+}
+pub(super) use sorted_attributes;
+
 impl<E> Duplicates<E> {
     pub(crate) fn new(content: fn(&E) -> u64) -> Self {
         let seen = SeenMessages {

@@ -1,6 +1,5 @@
 //! A queue of SQS.
 
-use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesOutput;
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 
 use super::destination::{Access, Destination, EntrySize, NOT_PERMITTED, Settings, not_looked_up, simulated_settings};
-use super::duplicates::hash;
+use super::duplicates::{hash, sorted_attributes};
 use super::queue_name::{QueueName, QueueNameForm};
 use super::recognized::{ACCOUNT, QUEUE_ARN, QUEUE_CREATED, QUEUE_URL, UNKNOWN};
 use super::simulated::SimulatedService;
@@ -81,13 +80,7 @@ pub(crate) async fn queue(
 
 /// What the receiver of a message gets, without its ids.
 fn content(message: &SendMessageBatchRequestEntry) -> impl Hash {
-    let attributes = message.message_attributes().into_iter().flatten();
-    let attributes: BTreeMap<_, _> = attributes
-        .map(|(name, value)| {
-            let binary = value.binary_value().map(AsRef::as_ref);
-            (name, (value.data_type(), value.string_value(), binary))
-        })
-        .collect();
+    let attributes = sorted_attributes!(message);
     (message.message_body(), message.message_group_id(), attributes)
 }
 

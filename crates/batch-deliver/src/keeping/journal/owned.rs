@@ -13,7 +13,6 @@ use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use tokio::time::sleep;
 
-use super::super::location::Location;
 use super::Claim;
 use super::content::{self, WriterStamp};
 use crate::blocking::{OwnRuntime, block_in_place};
@@ -80,23 +79,21 @@ pub(super) trait StoredContent: Sized {
 impl OwnObject {
     /// Opens the object, or creates one.
     pub(super) async fn open<J: StoredContent>(
-        location: &Location,
+        bucket: &str,
+        key: &str,
         journal: &J,
         claim: Claim,
         connection: &Connection,
         console: &Console,
     ) -> Result<(Self, J::Found), Failure> {
-        let Location::Object { bucket, key } = location else {
-            return Err(Failure::WrongUse(format!("{location} is not an object of S3")));
-        };
-        let name = location.to_string();
+        let name = format!("s3://{bucket}/{key}");
         if key.is_empty() || key.ends_with('/') {
             let words = format!("a journal is one object, and {name} names none: add a name to it");
             return Err(Failure::WrongUse(words));
         }
         let unreadable = |error| Failure::Failed(format!("the journal {name} cannot be read: {error}"));
         let runtime = OwnRuntime::start().map_err(unreadable)?;
-        let (own, of) = (connection.clone(), bucket.clone());
+        let (own, of) = (connection.clone(), bucket.to_owned());
         let client = runtime
             .run(async move { own.bucket(&of).await })
             .await
@@ -104,8 +101,8 @@ impl OwnObject {
         let mut own = Self {
             object: ObjectHandle {
                 client: connection::patient(&client),
-                bucket: bucket.clone(),
-                key: key.clone(),
+                bucket: bucket.to_owned(),
+                key: key.to_owned(),
                 name: name.clone(),
             },
             etag: None,

@@ -30,8 +30,8 @@ impl Storage {
     ) -> Result<(Self, J::Found), Failure> {
         match location {
             Location::File(path) => block_in_place(|| Self::open_file(path, journal, claim, console)),
-            Location::Object { .. } => {
-                let (object, found) = OwnObject::open(location, journal, claim, connection, console).await?;
+            Location::Object { bucket, key } => {
+                let (object, found) = OwnObject::open(bucket, key, journal, claim, connection, console).await?;
                 Ok((Self::Object(Box::new(object)), found))
             }
         }

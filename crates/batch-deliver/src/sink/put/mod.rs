@@ -2,7 +2,6 @@
 
 mod simulated;
 
-use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use aws_sdk_sns::types::PublishBatchRequestEntry;
 
 use super::destination::{Access, Destination, EntrySize, Target, simulated_settings};
-use super::duplicates::hash;
+use super::duplicates::{hash, sorted_attributes};
 use super::recognized::ACCOUNT;
 use super::simulated::SimulatedService;
 use crate::connection::{self, account_of_arn, region_of_arn, settings};
@@ -106,15 +105,8 @@ pub(crate) async fn topic(arn: String, is_loose: bool, access: &Access) -> Resul
 
 /// What the subscribers of a topic get of a message, without its ids.
 fn content(message: &PublishBatchRequestEntry) -> impl Hash {
-    let attributes = message.message_attributes().into_iter().flatten();
-    let attributes: BTreeMap<_, _> = attributes
-        .map(|(name, value)| {
-            let binary = value.binary_value().map(AsRef::as_ref);
-            (name, (value.data_type(), value.string_value(), binary))
-        })
-        .collect();
-    let structure = message.message_structure();
-    let group = message.message_group_id();
+    let (structure, group) = (message.message_structure(), message.message_group_id());
+    let attributes = sorted_attributes!(message);
     (message.message(), message.subject(), structure, group, attributes)
 }
 
