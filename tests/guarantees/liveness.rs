@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use crate::guarantees::entries::{message, put};
 use crate::support::cases::cases;
+use crate::support::in_flight::InFlight;
 use crate::support::paused::paused;
 use crate::support::phases::{ROUND_TRIP, after, phases, queue, works};
 
@@ -36,6 +37,39 @@ proptest! {
             let entries = (0..work.entries).map(|number| put(number.to_string()));
             let report = after(&phase, heal, work.bound(), delivery.deliver(entries)).await?;
             prop_assert_eq!(report.unwrap().delivered, work.entries as u64);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn deliveries_that_share_a_pace_all_end_soon_after_the_faults_of_their_table(
+        phase in phases(),
+        work in works(),
+        most_in_flight in prop::option::of(1_usize..9),
+    ) {
+        paused(async {
+            let simulator = Simulator::new(5);
+            simulator.set_latency(Latency::fixed(ROUND_TRIP));
+            let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(work.capacity()));
+            table.set_faults(phase.faults());
+            if phase.is_exhausted {
+                table.set_capacity(Capacity::per_second(0.0));
+            }
+            let options = match most_in_flight {
+                Some(most) => work.options().backoff(InFlight::at_most(most)),
+                None => work.options(),
+            };
+            let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").options(options);
+            let heal = || {
+                table.set_faults(Faults::none());
+                table.set_capacity(work.capacity());
+            };
+            // Each waits for its permit behind all others.
+            let deliveries = (0..work.entries).map(|number| delivery.deliver([put(number.to_string())]));
+            let reports = after(&phase, heal, work.bound(), join_all(deliveries)).await?;
+            for report in reports {
+                prop_assert_eq!(report.unwrap().delivered, 1);
+            }
             Ok(())
         })?;
     }
