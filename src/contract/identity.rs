@@ -98,9 +98,8 @@ impl Doubts {
         self.noted.notified().await;
     }
 
-    /// Whether they are those of other entries than these.
-    pub(crate) fn differ<'a>(&self, numbers: impl Iterator<Item = &'a u64>) -> bool {
-        !self.all().keys().eq(numbers)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().is_empty()
     }
 
     /// Forgets those before this number, and returns those that have lasted so long.

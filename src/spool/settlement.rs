@@ -305,9 +305,9 @@ impl Settlement {
         !self.state().is_all_written()
     }
 
-    /// Whether other entries are in doubt than those that are known so on disk.
-    pub(super) fn has_unwritten_doubts(&self) -> bool {
-        self.doubts.differ(self.state().doubts_on_disk.keys())
+    /// Whether an entry is in doubt, or known so on disk. Which ones may then change at any time, without a notification.
+    pub(super) fn has_doubts(&self) -> bool {
+        !self.doubts.is_empty() || !self.state().doubts_on_disk.is_empty()
     }
 
     /// Which entries have been in doubt for so long, or are gone, and are not known so on disk.

@@ -179,7 +179,7 @@ impl Writer {
             if self.settled_by.is_none() && (self.settlement.has_unwritten() || self.room.is_waited_for()) {
                 self.settled_by = Some(Instant::now() + SETTLED_FOR);
             }
-            if self.doubts_by.is_none() && self.settlement.has_unwritten_doubts() {
+            if self.doubts_by.is_none() && self.settlement.has_doubts() {
                 self.doubts_by = Some(Instant::now() + SETTLED_FOR);
             }
             let sync_at = match (self.policy, self.unsynced_since, &self.sync) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aws_batch_delivery::spool::{Spool, SpoolFolder, SpoolOptions};
+use aws_batch_delivery::spool::{Spool, SpoolFolder, SpoolOptions, SyncPolicy};
 use aws_batch_delivery::targets::dynamo::{DynamoWrites, ItemWrite};
 use aws_batch_delivery::{Delivery, DeliveryOptions, Values};
 use aws_batch_simulator::{Faults, InjectedFault, KeyType, Simulator, Table, TableOptions};
@@ -102,15 +102,39 @@ async fn an_increment_that_was_applied_before_a_kill_counts_once() {
     table.script([InjectedFault::Dropped { applied: true }, stopped()]);
     let spool = spooled(&simulator, folder.path()).await;
     enqueue(&spool).await;
-    for file in ["spool.sqlite3", "spool.sqlite3-wal"] {
-        std::fs::copy(folder.path().join(file), killed.path().join(file)).unwrap();
-    }
+    copy_of_a_kill(folder.path(), killed.path());
     spool.flush().await.unwrap();
     assert_eq!(counted(&table), INCREMENTS.to_string());
     let again = spooled(&simulator, killed.path()).await;
     again.flush().await.unwrap();
     assert_eq!(again.close().await.unwrap().report.delivered, INCREMENTS as u64);
     assert_eq!(counted(&table), INCREMENTS.to_string());
+}
+
+/// A process that is killed while several calls have no answer.
+#[tokio::test(start_paused = true)]
+async fn each_increment_in_doubt_is_known_on_disk_within_two_seconds() {
+    let (simulator, table) = stock();
+    let (folder, killed) = (tempdir().unwrap(), tempdir().unwrap());
+    let updates = updates(&simulator).options(DeliveryOptions::default().concurrency(3));
+    // Nothing else than the doubts wakes what writes then.
+    let options = SpoolOptions::at(folder.path()).sync(SyncPolicy::EachGroup);
+    let spool = updates.spooled(options).await.unwrap();
+    enqueue(&spool).await;
+    spool.flush().await.unwrap();
+    table.set_faults(Faults::none().calls(1.0, InjectedFault::Hung { applied: true }));
+    for id in ["b", "c"] {
+        let arrival = (Key { id: id.to_owned() }, Arrival { more: 1 });
+        spool.enqueue(&arrival).await.unwrap();
+        sleep(Duration::from_secs(3)).await;
+    }
+    copy_of_a_kill(folder.path(), killed.path());
+    age_doubts(killed.path(), 2);
+    table.set_faults(Faults::none());
+    let again = spooled(&simulator, killed.path()).await;
+    again.flush().await.unwrap();
+    let report = again.close().await.unwrap();
+    assert_eq!((report.report.delivered, report.refused), (0, 2));
 }
 
 /// After nine minutes another request might count twice: it is kept apart with the doubt, also by the next process.
@@ -130,7 +154,7 @@ async fn an_increment_in_doubt_for_too_long_is_kept_apart_and_all_others_count()
         if closes {
             spool.close().await.unwrap();
             // The clock of the system does not go on with that of the test: the time of the doubt is on disk.
-            age_doubts(folder.path());
+            age_doubts(folder.path(), 1);
             spool = spooled(&simulator, folder.path()).await;
         }
         spool.flush().await.unwrap();
@@ -214,8 +238,16 @@ async fn an_outage_of_hours_leaves_one_increment_in_doubt_for_each_nine_minutes(
     assert_eq!(counted(&table), report.report.delivered.to_string());
 }
 
-/// As ten minutes later.
-fn age_doubts(folder: &Path) {
+/// What a process leaves that is killed now.
+fn copy_of_a_kill(folder: &Path, killed: &Path) {
+    for file in ["spool.sqlite3", "spool.sqlite3-wal"] {
+        std::fs::copy(folder.join(file), killed.join(file)).unwrap();
+    }
+}
+
+/// As ten minutes later. There are so many.
+fn age_doubts(folder: &Path, doubts: usize) {
     let file = rusqlite::Connection::open(folder.join("spool.sqlite3")).unwrap();
-    assert_eq!(file.execute("UPDATE doubts SET since = since - 600000", []).unwrap(), 1);
+    let aged = file.execute("UPDATE doubts SET since = since - 600000", []);
+    assert_eq!(aged.unwrap(), doubts);
 }
