@@ -1,10 +1,13 @@
 //! The values of a spool as JSON, which is read back as what it was.
 
+mod nulls;
+
 use std::any::type_name;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::nulls::nulls;
 use super::error::SpoolError;
 use crate::guarded::guarded;
 use crate::invalid::ConversionError;
@@ -69,6 +72,10 @@ pub(super) fn written<V: Serialize + DeserializeOwned>(value: &V) -> Result<(Str
         // The message of an error may quote the value, as may that of a panic.
         let read = guarded("the deserialization", || serde_json::from_str::<V>(&text));
         let read = match read {
+            Ok(Ok(read)) if json.contains("null") && nulls(&read) != nulls(value) => {
+                why.get_or_insert_with(|| "another value is read for a `null`".to_owned());
+                continue;
+            }
             Ok(Ok(read)) => to_json(&read)?,
             Ok(Err(error)) => {
                 let (line, column) = (error.line(), error.column());

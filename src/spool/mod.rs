@@ -256,8 +256,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> Spool<V> {
     /// If the future is dropped before it has returned, the entry may be in the spool or not.
     ///
     /// What is written is JSON, and is read before it is delivered. So it is read here, too, and a value that is not what it was then is
-    /// refused: one with an `f64` that is not a number, which is `null` in JSON, one that is nested deeper than 128 times, or one with a
-    /// field that is only written. Digits of an [`exact_number`](crate::exact_number) are kept if its type is read from a number of JSON
+    /// refused: one with an `f64` that is not a number, which is `null` in JSON, or with `Some(None)`, one that is nested deeper than
+    /// 128 times, or one with a field that is only written. (A field that is not written either is not noticed.) Digits of an [`exact_number`](crate::exact_number) are kept if its type is read from a number of JSON
     /// or from a text, as those of `rust_decimal` and `bigdecimal` are, and integers of 128 bits that are not in an untagged enum or
     /// a flattened struct.
     ///

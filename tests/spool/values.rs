@@ -306,10 +306,49 @@ async fn what_would_be_read_as_something_else_is_not_acknowledged() {
     refusal(nested).await;
     refusal(f64::NAN).await;
     refusal(vec![f64::INFINITY]).await;
+    // Each is `null` in JSON, as no value is.
+    refusal(Some(f64::NAN)).await;
+    refusal(vec![(1, Some(f32::NEG_INFINITY))]).await;
+    refusal(Some(None::<u8>)).await;
+    refusal(Some(())).await;
     refusal(Large::Exact(Exact(u128::MAX))).await;
     let words = refusal(WriteOnly {
         secret: "hidden".to_owned(),
     })
     .await;
     assert!(words.contains("WriteOnly") && !words.contains("hidden"), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_null_that_is_read_as_what_it_was_is_acknowledged() {
+    #[derive(Serialize, Deserialize)]
+    struct Change {
+        #[serde(deserialize_with = "given")]
+        price: Option<Option<u32>>,
+        #[serde(deserialize_with = "or_not_a_number")]
+        weight: f64,
+    }
+
+    fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u32>>, D::Error> {
+        Option::deserialize(deserializer).map(Some)
+    }
+
+    fn or_not_a_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
+
+    let (_folder, spool) = numbers().await;
+    for price in [Some(None), Some(Some(3))] {
+        for weight in [1.5, f64::NAN] {
+            spool.enqueue(&Change { price, weight }).await.unwrap();
+        }
+    }
+    let change = Change {
+        price: None,
+        weight: 1.5,
+    };
+    assert!(matches!(
+        spool.enqueue(&change).await,
+        Err(SpoolError::Unreadable { .. })
+    ));
 }
