@@ -4,10 +4,14 @@
 
 #[path = "../../tests/answers/bytes.rs"]
 mod bytes;
+#[path = "../../tests/spool/changed.rs"]
+mod changed;
 #[path = "../../tests/answers/delivering.rs"]
 mod delivering;
 #[path = "../../tests/answers/dynamo.rs"]
 mod dynamo;
+#[path = "../../tests/answers/expressions.rs"]
+mod expressions;
 #[path = "../../tests/answers/kinesis.rs"]
 mod kinesis;
 #[path = "../../tests/answers/nonsense.rs"]
@@ -52,4 +56,14 @@ pub fn inputs(data: &[u8]) {
 /// Journals of `batch-deliver`.
 pub fn journals(data: &[u8]) {
     batch_deliver::fuzzing::journals(data);
+}
+
+/// Updates and conditions.
+pub fn expressions(data: &[u8]) {
+    expressions::of_changes(data);
+}
+
+/// Files of a spool of which anything is changed.
+pub fn spools(data: &[u8]) {
+    changed::of_bytes(data);
 }

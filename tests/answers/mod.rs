@@ -6,6 +6,7 @@
 mod bytes;
 mod delivering;
 mod dynamo;
+mod expressions;
 #[cfg(feature = "kinesis")]
 mod kinesis;
 mod nonsense;
@@ -32,6 +33,11 @@ proptest! {
     #[test]
     fn nothing_is_lost_whatever_sqs_answers(data in any_bytes(2_000)) {
         sqs::answers(&data);
+    }
+
+    #[test]
+    fn an_update_of_any_form_changes_an_item_once(data in any_bytes(100)) {
+        expressions::of_changes(&data);
     }
 
     #[cfg(feature = "kinesis")]

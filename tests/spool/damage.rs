@@ -11,10 +11,15 @@ use std::time::Duration;
 use aws_batch_delivery::spool::{Salvaged, Spool, SpoolError, SpoolFolder, SpoolOptions, SyncPolicy};
 use aws_batch_delivery::targets::{Answer, BatchTarget, Fault, Limits, Verdict};
 use aws_batch_delivery::{Delivery, DeliveryOptions, InvalidEntry};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tempfile::tempdir;
 use tokio::sync::watch;
+
+use crate::cases::cases;
+use crate::changed;
 
 /// How often something is damaged, unless `SPOOL_DAMAGES` says otherwise.
 const DAMAGES: u64 = 16;
@@ -225,4 +230,13 @@ async fn what_a_device_has_damaged_is_noticed_and_nothing_is_skipped_or_overtake
     }
     println!("{damages} damages, {noticed} noticed");
     assert!(noticed > damages / 4, "{noticed} of {damages}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
+
+    #[test]
+    fn what_is_read_of_any_changed_file_is_what_was_written(data in vec(any::<u8>(), 0..40)) {
+        changed::of_bytes(&data);
+    }
 }

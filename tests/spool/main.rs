@@ -9,6 +9,7 @@ mod again;
 mod basics;
 #[path = "../support/cases.rs"]
 mod cases;
+mod changed;
 mod child;
 mod damage;
 #[cfg(unix)]

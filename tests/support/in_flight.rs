@@ -38,7 +38,11 @@ impl BackoffStrategy for InFlight {
 impl Pace for InFlight {
     fn admit(&self, now: Instant, _: &Waiter) -> Admission {
         let free = self.most - *self.now.lock().unwrap();
-        if free > 0 { Admission::Go(free) } else { Admission::WaitUntil(now + FAR) }
+        if free > 0 {
+            Admission::Go(free)
+        } else {
+            Admission::WaitUntil(now + FAR)
+        }
     }
 
     fn depart(&self, _: Instant, entries: usize) {
