@@ -67,6 +67,30 @@ async fn a_message_does_not_pass_one_of_its_group_whose_upload_failed() {
     assert_eq!(services.received(), [odd, even].concat());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_message_that_waits_for_an_upload_of_its_group_uses_up_none_of_its_retries() {
+    let services = Services::new("orders.fifo");
+    services.bucket.script([
+        InjectedFault::Throttle,
+        InjectedFault::Throttle,
+        InjectedFault::Throttle,
+    ]);
+    let entries = [large(0), "one".to_owned(), "two".to_owned()].map(|body| in_group(body, &"g"));
+    let delivery = services.delivery(services.offload());
+    let error = delivery
+        .options(one_at_a_time().retries(2))
+        .deliver(entries)
+        .await
+        .unwrap_err();
+    let positions: Vec<_> = error
+        .undelivered()
+        .iter()
+        .map(|undelivered| undelivered.position)
+        .collect();
+    assert_eq!(positions, [0]);
+    assert_eq!(services.received(), ["one", "two"]);
+}
+
 fn fault() -> impl Strategy<Value = InjectedFault> {
     prop_oneof![
         4 => Just(InjectedFault::None),

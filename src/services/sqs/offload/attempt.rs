@@ -45,7 +45,8 @@ fn hold_behind(chunk: &[SendMessageBatchRequestEntry], failures: &mut [Option<Ve
     for (entry, failure) in chunk.iter().zip(failures) {
         if failure.is_none() && held.contains(&entry.message_group_id) {
             let fault = Fault::new("behind an upload that failed");
-            *failure = Some(Verdict::Rejected(Rejection::Transient, fault));
+            // No call was made for it.
+            *failure = Some(Verdict::Rejected(Rejection::Setup, fault));
         } else if matches!(failure, Some(Verdict::Rejected(..))) {
             held.insert(&entry.message_group_id);
         }
