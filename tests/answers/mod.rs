@@ -15,6 +15,7 @@ mod sizes;
 mod sqs;
 
 use crate::support::cases::cases;
+use crate::support::corpus::corpus;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -58,5 +59,31 @@ proptest! {
     #[test]
     fn no_call_to_sqs_is_too_large(data in any_bytes(300)) {
         sizes::of_messages(&data);
+    }
+}
+
+#[test]
+fn what_fuzzing_has_kept_holds() {
+    let targets: [(&str, fn(&[u8])); 5] = [
+        ("dynamo_answers", dynamo::answers),
+        ("sqs_answers", sqs::answers),
+        ("dynamo_sizes", sizes::of_writes),
+        ("sqs_sizes", sizes::of_messages),
+        ("expressions", expressions::of_changes),
+    ];
+    for (target, run) in targets {
+        for (name, data) in corpus(target) {
+            println!("{target}/{name}");
+            run(&data);
+        }
+    }
+}
+
+#[cfg(feature = "kinesis")]
+#[test]
+fn what_fuzzing_has_kept_of_kinesis_holds() {
+    for (name, data) in corpus("kinesis_answers") {
+        println!("{name}");
+        kinesis::answers(&data);
     }
 }

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::cases::cases;
 use crate::changed;
+use crate::corpus::corpus;
 
 /// How often something is damaged, unless `SPOOL_DAMAGES` says otherwise.
 const DAMAGES: u64 = 16;
@@ -237,6 +238,14 @@ proptest! {
 
     #[test]
     fn what_is_read_of_any_changed_file_is_what_was_written(data in vec(any::<u8>(), 0..40)) {
+        changed::of_bytes(&data);
+    }
+}
+
+#[test]
+fn what_fuzzing_has_kept_of_changed_files_holds() {
+    for (name, data) in corpus("spools") {
+        println!("{name}");
         changed::of_bytes(&data);
     }
 }

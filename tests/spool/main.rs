@@ -11,6 +11,8 @@ mod basics;
 mod cases;
 mod changed;
 mod child;
+#[path = "../support/corpus.rs"]
+mod corpus;
 mod damage;
 #[cfg(unix)]
 mod disk;

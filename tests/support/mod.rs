@@ -1,6 +1,7 @@
 //! What several tests need.
 
 pub(crate) mod cases;
+pub(crate) mod corpus;
 pub(crate) mod in_flight;
 pub(crate) mod key_unknown;
 pub(crate) mod log;

@@ -156,6 +156,9 @@ pub fn journals(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -253,6 +256,21 @@ mod tests {
         #[test]
         fn the_settled_records_of_any_journal_are_a_set_of_numbers(text in any_journal()) {
             journals(text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_fuzzing_has_kept_holds() {
+        let targets: [(&str, fn(&[u8])); 2] = [("inputs", inputs), ("journals", journals)];
+        for (target, run) in targets {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../../fuzz/corpus")
+                .join(target);
+            for file in fs::read_dir(folder).unwrap() {
+                let path = file.unwrap().path();
+                println!("{}", path.display());
+                run(&fs::read(path).unwrap());
+            }
         }
     }
 }
