@@ -126,6 +126,29 @@ async fn messages_of_a_lost_answer_are_waited_for() {
     assert_eq!(settled, 10);
 }
 
+/// The lost answer hides messages for a shorter time than the delay.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_released_with_a_delay_is_waited_for_whatever_is_lost_meanwhile() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 1).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .visibility_timeout(Duration::from_secs(10))
+        .until_empty_for(Duration::from_secs(2))
+        .messages();
+    let first = messages.next().await.unwrap().unwrap();
+    first.ticket.release_after(Duration::from_mins(5));
+    drop(first);
+    let losing = queue.clone();
+    let lost = tokio::spawn(async move {
+        sleep(Duration::from_secs(1)).await;
+        losing.script_consumers([InjectedFault::Dropped { applied: true }]);
+    });
+    let again = messages.next().await.expect("it is waited for").unwrap();
+    again.ticket.settle();
+    assert!(messages.next().await.is_none());
+    lost.await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_more_messages_are_received_than_are_wanted() {
     let simulator = Simulator::new(1);
