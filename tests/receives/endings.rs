@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::time::Duration;
 
-use aws_batch_delivery::events::UNSETTLED;
+use aws_batch_delivery::events::{UNCLAIMED, UNSETTLED};
 use aws_batch_delivery::sources::{Receive, Received, ReceivedMessages, SourceError};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_batch_simulator::{InjectedFault, Latency, QueueOptions, Simulator};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -147,6 +147,25 @@ async fn a_message_that_was_released_with_a_delay_is_waited_for_whatever_is_lost
     again.ticket.settle();
     assert!(messages.next().await.is_none());
     lost.await.unwrap();
+}
+
+/// They say nothing about a message.
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_a_dropped_stream_are_no_entries_that_nobody_learns_of() {
+    let log = Log::start();
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 1).await;
+    let denied = || InjectedFault::error(400, "AccessDenied", false);
+    queue.script_consumers(std::iter::repeat_with(denied).take(100));
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
+    while queue.consumer_statistics().calls == 0 {
+        assert!(messages.next().now_or_never().is_none());
+        sleep(Duration::from_millis(1)).await;
+    }
+    sleep(Duration::from_mins(1)).await;
+    drop(messages);
+    sleep(Duration::from_mins(1)).await;
+    assert!(log.of(UNCLAIMED).is_empty(), "{:?}", log.of(UNCLAIMED));
 }
 
 #[tokio::test(start_paused = true)]
