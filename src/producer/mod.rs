@@ -112,6 +112,13 @@ impl<E: Send + Sync + 'static> Producer<E> {
         }
     }
 
+    /// Undelivered entries whose receipts are dropped are of no use to anything else, so they are neither kept nor reported: those of a
+    /// stream that reads by them.
+    pub(crate) fn ignoring_unclaimed(self) -> Self {
+        self.unclaimed.ignore();
+        self
+    }
+
     /// Sends an entry, and waits until its outcome is known: at most for [`give_up_after`](crate::DeliveryOptions::give_up_after) and
     /// one [attempt](crate::DeliveryOptions::attempt_timeout), however many entries wait. The outcome of a message has the
     /// [ids](crate::targets::Acknowledgement) that SQS gave it. An entry whose condition does not hold is not an error either: its outcome is

@@ -25,6 +25,8 @@ struct Shared<E> {
     most: usize,
     /// Whether the handler has panicked, if there is one.
     handler: OnceLock<Arc<AtomicBool>>,
+    /// Whether they are neither kept nor reported.
+    are_ignored: AtomicBool,
     state: Mutex<UnclaimedState<E>>,
 }
 
@@ -53,6 +55,7 @@ impl<E> UnclaimedEntries<E> {
             destination,
             most,
             handler: OnceLock::new(),
+            are_ignored: AtomicBool::new(false),
             state: Mutex::new(UnclaimedState {
                 kept: Vec::new(),
                 others: Causes::default(),
@@ -66,6 +69,11 @@ impl<E> UnclaimedEntries<E> {
     /// A handler takes all of them, until it has panicked.
     pub(super) fn leave_to_handler(&self, has_panicked: Arc<AtomicBool>) {
         self.0.handler.get_or_init(|| has_panicked);
+    }
+
+    /// Neither keeps nor reports any from now on.
+    pub(super) fn ignore(&self) {
+        self.0.are_ignored.store(true, Relaxed);
     }
 
     fn handler_takes_them(&self) -> bool {
@@ -86,6 +94,9 @@ impl<E> UnclaimedEntries<E> {
 
     /// Keeps or counts an entry.
     pub(super) fn push(&self, undelivered: Undelivered<E>) {
+        if self.0.are_ignored.load(Relaxed) {
+            return;
+        }
         let mut state = self.state();
         state.unwarned += 1;
         let may_warn = state.warnings.permits();

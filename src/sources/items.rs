@@ -87,13 +87,11 @@ impl ScannedItems {
         let asked = target.clone();
         let preparing = async move { asked.prepare().await }.boxed();
         let (gate, kept) = (Arc::clone(&options.gate), options.clone());
-        // When the stream is dropped, pages that were not read are not a loss.
-        let delivery = Delivery::new(target.clone())
-            .options(options)
-            .on_undelivered(|_| async {});
+        let delivery = Delivery::new(target.clone()).options(options);
         Self {
             options: kept,
-            producer: delivery.producer(),
+            // When the stream is dropped, pages that were not read are not a loss.
+            producer: delivery.producer().ignoring_unclaimed(),
             preparing: (!waiting.is_empty()).then_some(preparing),
             target,
             gate,

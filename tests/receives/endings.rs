@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::time::Duration;
 
-use aws_batch_delivery::events::UNSETTLED;
+use aws_batch_delivery::events::{UNCLAIMED, UNSETTLED};
 use aws_batch_delivery::sources::{Receive, Received, ReceivedMessages, SourceError};
 use aws_batch_delivery::{Cause, Delivery, DeliveryOptions};
 use aws_batch_simulator::{InjectedFault, Latency, QueueOptions, Simulator};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -124,6 +124,48 @@ async fn messages_of_a_lost_answer_are_waited_for() {
         .messages();
     let settled = messages.map(|received| received.unwrap().ticket.settle()).count().await;
     assert_eq!(settled, 10);
+}
+
+/// The lost answer hides messages for a shorter time than the delay.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_released_with_a_delay_is_waited_for_whatever_is_lost_meanwhile() {
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 1).await;
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url())
+        .visibility_timeout(Duration::from_secs(10))
+        .until_empty_for(Duration::from_secs(2))
+        .messages();
+    let first = messages.next().await.unwrap().unwrap();
+    first.ticket.release_after(Duration::from_mins(5));
+    drop(first);
+    let losing = queue.clone();
+    let lost = tokio::spawn(async move {
+        sleep(Duration::from_secs(1)).await;
+        losing.script_consumers([InjectedFault::Dropped { applied: true }]);
+    });
+    let again = messages.next().await.expect("it is waited for").unwrap();
+    again.ticket.settle();
+    assert!(messages.next().await.is_none());
+    lost.await.unwrap();
+}
+
+/// They say nothing about a message.
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_a_dropped_stream_are_no_entries_that_nobody_learns_of() {
+    let log = Log::start();
+    let simulator = Simulator::new(1);
+    let queue = filled(&simulator, 1).await;
+    let denied = || InjectedFault::error(400, "AccessDenied", false);
+    queue.script_consumers(std::iter::repeat_with(denied).take(100));
+    let mut messages = Receive::new(simulator.sqs_client(), queue.url()).messages();
+    while queue.consumer_statistics().calls == 0 {
+        assert!(messages.next().now_or_never().is_none());
+        sleep(Duration::from_millis(1)).await;
+    }
+    sleep(Duration::from_mins(1)).await;
+    drop(messages);
+    sleep(Duration::from_mins(1)).await;
+    assert!(log.of(UNCLAIMED).is_empty(), "{:?}", log.of(UNCLAIMED));
 }
 
 #[tokio::test(start_paused = true)]

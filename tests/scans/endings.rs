@@ -4,6 +4,7 @@ use std::error::Error;
 use std::future::ready;
 use std::time::Duration;
 
+use aws_batch_delivery::events::UNCLAIMED;
 use aws_batch_delivery::sources::{Scan, SourceError};
 use aws_batch_delivery::{Cause, DeliveryOptions};
 use aws_batch_simulator::{Capacity, InjectedFault, Latency, Simulator};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::scans::{by_id, filled};
+use crate::support::log::Log;
 
 /// How many items are returned before the error, and the error. Nothing follows it.
 async fn ended(scan: Scan) -> (usize, SourceError) {
@@ -129,6 +131,28 @@ async fn a_cancelled_scan_ends_and_can_be_continued() {
     assert!((50..200).contains(&settled), "{settled}");
     let rest = scan.from_position(progress.position_after(settled)).items();
     assert_eq!(rest.map(Result::unwrap).count().await as u64 + settled, 200);
+}
+
+/// Pages that were not read are no entries that nobody learns of.
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_scan_warns_of_nothing() {
+    let log = Log::start();
+    let simulator = Simulator::new(1);
+    simulator.set_latency(Latency::fixed(Duration::from_millis(100)));
+    filled(&simulator, by_id(), 200, 100).await;
+    let token = CancellationToken::new();
+    let mut items = Scan::new(simulator.dynamo_client(), "films")
+        .segments(8)
+        .page_items(5)
+        .options(DeliveryOptions::default().cancellation(token.clone()))
+        .items();
+    items.next().await.unwrap().unwrap();
+    token.cancel();
+    // What reads the stream takes its time.
+    sleep(Duration::from_secs(10)).await;
+    drop(items);
+    sleep(Duration::from_secs(10)).await;
+    assert!(log.of(UNCLAIMED).is_empty(), "{:?}", log.of(UNCLAIMED));
 }
 
 /// The cause is the same whether a page is read at that time or the next one is not asked for yet.

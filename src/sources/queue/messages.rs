@@ -114,9 +114,9 @@ impl ReceivedMessages {
             .cancellation(CancellationToken::new());
         let target = Receives::new(client, request);
         let destination = target.name().into_owned();
-        let delivery = Delivery::new(target).options(options).on_undelivered(|_| async {});
+        let delivery = Delivery::new(target).options(options);
         Self {
-            producer: delivery.producer(),
+            producer: delivery.producer().ignoring_unclaimed(),
             held,
             bounds,
             calling: FuturesUnordered::new(),

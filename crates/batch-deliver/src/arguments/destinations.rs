@@ -30,7 +30,7 @@ pub(crate) struct QueueArguments {
     /// The queue, by its URL, ARN or name
     #[arg(long, value_name = "URL")]
     pub(crate) queue: QueueName,
-    #[arg(long, help = "Lines of text, or JSON with body, attributes, group_id, dedup_id, delay", value_enum, default_value_t = TextFormat::Text)]
+    #[arg(long, help = "Lines of text, or JSON with body, attributes, group_id, dedup_id, delay, trace_header", value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
     #[arg(long, value_name = "ID", help = GROUP, value_parser = group)]
     pub(crate) group_id: Option<String>,

@@ -13,7 +13,7 @@ pub(crate) const LONGEST_LINE: usize = 8 << 20;
 /// U+FEFF in UTF-8: some editors write it at the start of a file.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Reads line by line, without blank lines, line ends and a byte order mark.
+/// Reads line by line, without blank lines and line ends.
 pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
@@ -77,12 +77,7 @@ impl<R: Read> Lines<R> {
     /// The next line that is not blank. No more of it than the limit is held in memory.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
-            let Some(Range {
-                mut from,
-                to,
-                ends_line,
-            }) = self.next_range()?
-            else {
+            let Some(Range { from, to, ends_line }) = self.next_range()? else {
                 return Ok(None);
             };
             let before = self.within.take().unwrap_or_else(|| {
@@ -102,9 +97,6 @@ impl<R: Read> Lines<R> {
                     before,
                     text,
                 }));
-            }
-            if self.number == 1 && self.buffer[from..to].starts_with(BYTE_ORDER_MARK) {
-                from += BYTE_ORDER_MARK.len();
             }
             let text = &self.buffer[from..to];
             let text = if ends_line || self.start == self.buffer.len() {
@@ -362,8 +354,8 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_blank_lines_and_windows_line_ends_are_removed() {
-        let lines = all(&b"\xEF\xBB\xBFa\r\n\r\n  \nb"[..], 99);
+    fn blank_lines_and_windows_line_ends_are_removed() {
+        let lines = all(&b"a\r\n\r\n  \nb"[..], 99);
         assert_eq!(lines, [(1, Some(b"a".to_vec())), (4, Some(b"b".to_vec()))]);
     }
 

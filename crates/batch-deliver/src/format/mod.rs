@@ -23,6 +23,6 @@ pub(crate) use self::line_records::LineParser;
 pub(crate) use self::line_records::LineRecords;
 #[cfg(feature = "put")]
 pub(crate) use self::messages::put::{DeliveryRecords, EventDefaults, EventLines, Notifications, StreamRecords};
-pub(crate) use self::messages::{Groups, Keys, Messages};
+pub(crate) use self::messages::{Groups, Keys, Messages, traced};
 pub(crate) use self::table::{TableFormat, TableItems, named_as_rows};
 pub(crate) use self::text::{TextFormat, refusal};

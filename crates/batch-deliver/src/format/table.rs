@@ -40,10 +40,7 @@ pub(crate) struct TableItems {
 impl Format<WriteRequest> for TableItems {
     fn open(&self, mut input: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Records<WriteRequest>>> {
         let are_rows = self.delimiter(b"", name).is_some();
-        let mut start = read_start(&mut input, START_BYTES, |start| has_line(start, are_rows))?;
-        if start.starts_with(BYTE_ORDER_MARK) {
-            start.drain(..BYTE_ORDER_MARK.len());
-        }
+        let start = read_start(&mut input, START_BYTES, |start| has_line(start, are_rows))?;
         if is_sql(&start) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, SQL));
         }

@@ -109,7 +109,12 @@ fn line(received: &Received) -> Value {
     let group = received.system_attribute(&System::MessageGroupId);
     let of_fifo = received.system_attribute(&System::MessageDeduplicationId);
     let deduplication_id = of_fifo.and_then(|_| deduplication_id(received));
-    for (name, value) in [("group_id", group), ("dedup_id", deduplication_id)] {
+    let trace = received.system_attribute(&System::AwsTraceHeader);
+    for (name, value) in [
+        ("group_id", group),
+        ("dedup_id", deduplication_id),
+        ("trace_header", trace),
+    ] {
         if let Some(value) = value {
             line.insert(name.to_owned(), json!(value));
         }

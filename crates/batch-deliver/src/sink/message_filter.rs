@@ -1,7 +1,8 @@
 //! Which messages of a queue are taken.
 
 use aws_sdk_sqs::types::Message;
-use serde_json::Value;
+
+use super::json_value;
 
 /// Equalities that all have to hold. Without any, every message matches.
 #[derive(Debug, Clone, Default)]
@@ -29,17 +30,9 @@ impl MessageFilter {
         if !self.attributes.iter().all(has_attribute) {
             return false;
         }
-        if self.pointers.is_empty() {
-            return true;
-        }
-        let Ok(body) = serde_json::from_str::<Value>(message.body().unwrap_or_default()) else {
-            return false;
-        };
-        let has_value = |(path, expected): &(String, String)| match body.pointer(path) {
-            Some(Value::String(value)) => value == expected,
-            // Numbers are equal as they are written.
-            Some(value) => serde_json::to_string(value).is_ok_and(|text| text == *expected),
-            None => false,
+        let body = message.body().unwrap_or_default();
+        let has_value = |(path, expected): &(String, String)| {
+            json_value::at(body, path).is_some_and(|value| json_value::is_given_as(value, expected))
         };
         self.pointers.iter().all(has_value)
     }
@@ -75,6 +68,52 @@ mod tests {
         assert!(!holds(&["sort=order"], &[]));
         assert!(!holds(&["kind=order"], &["/order/state=done"]));
         assert!(!holds(&[], &["/state=failed"]));
+    }
+
+    #[test]
+    fn values_of_the_body_are_compared_exactly() {
+        let holds = |body: &str, pointer: &str| {
+            let message = Message::builder().body(body).build();
+            MessageFilter::new(Vec::new(), equalities(&[pointer])).holds(&message)
+        };
+        for (value, equal, other) in [
+            ("18446744073709551617", "18446744073709551617", "18446744073709551616"),
+            ("1.10", "1.1", "1.11"),
+            ("1.10", "1.10", "-1.10"),
+            ("1E2", "100.00", "1E3"),
+            ("0.30000000000000001", "0.30000000000000001", "0.3"),
+            ("-0", "0.0e7", "1"),
+            (
+                "1e999999999999999999999",
+                "1e999999999999999999999",
+                "1e999999999999999999998",
+            ),
+            ("1e-400", "0.1e-399", "0"),
+            (r#""1.10""#, "1.10", "1.1"),
+            (r#""\u0041""#, "A", "\"A\""),
+            ("true", "true", "True"),
+            ("null", "null", ""),
+            (
+                "[1.0, {\"b\": 2, \"a\": \"x\"}]",
+                "[1,{\"a\":\"x\",\"b\":2}]",
+                "[1,{\"a\":\"x\"}]",
+            ),
+            ("{}", "{ }", "[]"),
+        ] {
+            for (body, pointer) in [
+                (format!("{{\"a\": {value}}}"), "/a"),
+                (format!("[0,{{\"~/\": {value}}}]"), "/1/~0~1"),
+            ] {
+                assert!(holds(&body, &format!("{pointer}={equal}")), "{body} {equal}");
+                assert!(!holds(&body, &format!("{pointer}={other}")), "{body} {other}");
+            }
+        }
+        assert!(holds("7.0", "=7"));
+        assert!(!holds(r#"{"a":{"b":1}}"#, "/a/c=1"));
+        assert!(!holds("[1]", "/00=1"));
+        assert!(!holds(r#"{"a":1} {"a":1}"#, "/a=1"));
+        let nested = "[".repeat(200_000) + &"]".repeat(200_000);
+        assert!(!holds(&format!("{{\"a\":{nested}}}"), "/a=[[1]]"));
     }
 
     #[test]

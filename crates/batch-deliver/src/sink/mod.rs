@@ -8,6 +8,7 @@ mod duplicates;
 mod filled;
 mod hidden_messages;
 mod item_writes;
+mod json_value;
 mod lines;
 mod message_filter;
 mod moved_message;

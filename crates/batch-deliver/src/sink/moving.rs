@@ -1,6 +1,5 @@
 //! Moves messages from one queue to another by the library.
 
-use std::collections::HashMap;
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,10 +8,7 @@ use aws_batch_delivery::sources::{Receive, ReceiveFigures, ReceiveProgress, Rece
 use aws_batch_delivery::targets::sqs::SqsQueue;
 use aws_batch_delivery::{Delivery, DeliveryOptions, Disposition};
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::{
-    MessageSystemAttributeName as System, MessageSystemAttributeNameForSends as SystemForSends,
-    MessageSystemAttributeValue, SendMessageBatchRequestEntry,
-};
+use aws_sdk_sqs::types::{MessageSystemAttributeName as System, SendMessageBatchRequestEntry};
 use futures::StreamExt;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +18,7 @@ use super::moved_message::{MoveTarget, MovedMessage};
 use super::pace::GRACE;
 use super::queue::ExistingQueue;
 use super::undelivered::{UndeliveredEntry, printed};
+use crate::format::traced;
 
 /// How long a queue is empty at the end. A receive that waits asks all servers of SQS.
 pub(super) const EMPTY_FOR: Duration = Duration::from_secs(5);
@@ -251,18 +248,11 @@ fn entry(received: &Received, is_fifo: bool, group: Option<&str>) -> Result<Send
     let deduplication_id = deduplication_id(received).filter(|_| is_fifo);
     let attributes = received.message.message_attributes().cloned();
     let trace = received.system_attribute(&System::AwsTraceHeader);
-    let trace = trace.map(|trace| {
-        MessageSystemAttributeValue::builder()
-            .data_type("String")
-            .string_value(trace)
-            .build()
-    });
-    let trace = trace.transpose()?.map(|trace| (SystemForSends::AwsTraceHeader, trace));
     SendMessageBatchRequestEntry::builder()
         .id("0")
         .message_body(received.message.body().unwrap_or_default())
         .set_message_attributes(attributes.filter(|attributes| !attributes.is_empty()))
-        .set_message_system_attributes(trace.map(|trace| HashMap::from([trace])))
+        .set_message_system_attributes(traced(trace)?)
         .set_message_group_id(own_group.or(group).map(str::to_owned))
         .set_message_deduplication_id(deduplication_id.map(str::to_owned))
         .build()

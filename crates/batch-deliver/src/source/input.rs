@@ -9,6 +9,7 @@ use encoding_rs::Encoding;
 use super::checksums::checksum_before;
 use super::compression::{is_compressed, unpacked};
 use super::counts::ReadBytes;
+use super::encoding::decoded;
 use super::file::StoredFile;
 use super::names::{near_path, near_words};
 use super::object::Object;
@@ -191,6 +192,8 @@ impl Input {
         };
         let stored = Box::new(counters.stored.of(stored));
         let content = match self.part {
+            // A byte order mark is one at the beginning of the input, and text anywhere else.
+            Some(part) if part.begin == 0 => decoded(Box::new(PartReader::new(stored, part)), None)?,
             Some(part) => Box::new(PartReader::new(stored, part)),
             None => unpacked(stored, self.encoding)?,
         };

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use super::http::{Request, Response, serve};
@@ -68,6 +70,38 @@ impl Bucket {
             if request.method == "HEAD" && answer.0 == 404 {
                 let key = decoded(&request.target["/b/".len()..]);
                 objects.lock().unwrap().insert(key, b"of another".to_vec());
+            }
+            answer
+        })
+    }
+
+    /// A bucket that completes the first object and says that it has failed, so that the call is repeated. Each object has the metadata of
+    /// the one that was put last.
+    pub(crate) fn losing_an_answer() -> Self {
+        let (metadata, has_lost) = (Mutex::new(String::new()), AtomicBool::new(false));
+        Self::answering(move |request, objects| {
+            let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+            let is_of_parts = query.contains("uploadId");
+            let (begins, completes) = match request.method.as_str() {
+                "POST" => (query.contains("uploads"), is_of_parts),
+                "PUT" => (!is_of_parts, !is_of_parts),
+                _ => (false, false),
+            };
+            let parts = format!("{}/parts/", decoded(&path["/b/".len()..]));
+            let is_of_upload = |name: &String| name.starts_with(&parts);
+            if completes && is_of_parts && !objects.lock().unwrap().keys().any(is_of_upload) {
+                return refusal(404, "NoSuchUpload", "completed or aborted");
+            }
+            let mut answer = answer(request, objects);
+            if begins && answer.0 == 200 {
+                let lines = request.headers.iter().filter(|line| line.starts_with("x-amz-meta-"));
+                *metadata.lock().unwrap() = lines.flat_map(|line| [line, "\r\n"]).collect();
+            }
+            if request.method == "HEAD" {
+                answer.1 += &metadata.lock().unwrap();
+            }
+            if completes && answer.0 == 200 && !has_lost.swap(true, Relaxed) {
+                return refusal(500, "InternalError", "the answer is lost");
             }
             answer
         })

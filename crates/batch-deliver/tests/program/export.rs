@@ -194,19 +194,38 @@ fn a_table_with_a_sort_key_is_exported() {
     );
 }
 
+fn to_bucket(bucket: &Bucket, folder: &Folder, served: &Served, arguments: &str) -> Run {
+    let mut command = folder.command(&format!("export --table items {arguments}"));
+    command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
+    Run::from(command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).output().unwrap())
+}
+
+/// An item that has about as many bytes as it may.
+fn large(id: u32) -> String {
+    json!({"id": id, "text": "x".repeat(380_000)}).to_string() + "\n"
+}
+
+#[test]
+fn an_export_whose_object_is_complete_although_the_answer_was_lost_succeeds() {
+    let bucket = Bucket::losing_an_answer();
+    let (folder, served) = filled(0..100);
+    folder.write("large.jsonl", (100..150).map(large).collect::<String>());
+    folder
+        .run(&format!("load --table items {} large.jsonl", served.arguments()))
+        .expect(0, "50 delivered");
+    bucket.put("out.jsonl", "before");
+    to_bucket(&bucket, &folder, &served, "s3://b/out.jsonl --format json").expect(0, "150 items");
+    assert_eq!(ids(&bucket.objects("out").pop().unwrap().1).len(), 150);
+}
+
 #[test]
 fn an_object_is_put_whole_or_in_parts() {
     let bucket = Bucket::new();
-    let to_bucket = |folder: &Folder, served: &Served, arguments: &str| {
-        let mut command = folder.command(&format!("export --table items {arguments}"));
-        command.env("AWS_ENDPOINT_URL_DYNAMODB", served.endpoint());
-        Run::from(command.env("AWS_ENDPOINT_URL_S3", &bucket.endpoint).output().unwrap())
-    };
+    let to_bucket = |folder: &Folder, served: &Served, arguments: &str| to_bucket(&bucket, folder, served, arguments);
     let (folder, served) = filled(0..100);
     to_bucket(&folder, &served, "s3://b/out/small.jsonl --format json").expect(0, "100 items");
     let (_, small) = bucket.objects("out/small").pop().unwrap();
     assert_eq!(ids(&small), (0..100).collect::<Vec<_>>());
-    let large = |id: u32| json!({"id": id, "text": "x".repeat(380_000)}).to_string() + "\n";
     folder.write("large.jsonl", (100..150).map(large).collect::<String>());
     folder
         .run(&format!("load --table items {} large.jsonl", served.arguments()))

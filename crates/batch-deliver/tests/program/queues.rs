@@ -3,7 +3,7 @@
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use aws_batch_simulator::{Faults, InjectedFault, Latency, Queue, QueueOptions, Server, Simulator};
+use aws_batch_simulator::{Faults, InjectedFault, Latency, Queue, QueueOptions, Record, Server, Simulator};
 use aws_sdk_sqs::types::{
     MessageSystemAttributeNameForSends, MessageSystemAttributeValue, SendMessageBatchRequestEntry,
 };
@@ -152,11 +152,19 @@ fn a_message_keeps_its_trace() {
         .entries(entry.build().unwrap());
     queues.runtime.block_on(send.send()).unwrap();
     queues.run("move --from a --to b").expect(0, "1 message moved");
-    let arrived = to.journal()[0].entry();
-    assert_eq!(
-        arrived["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"],
-        header
-    );
+    queues.run("drain --queue b out.jsonl").expect(0, "1 message of b");
+    queues
+        .run("send --queue b --format json out.jsonl")
+        .expect(0, "1 delivered");
+    let journal = to.journal();
+    let arrived = journal
+        .iter()
+        .map(Record::entry)
+        .filter(|entry| entry["MessageBody"].is_string());
+    let traces: Vec<Value> = arrived
+        .map(|entry| entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"].clone())
+        .collect();
+    assert_eq!(traces, [header, header]);
 }
 
 /// A FIFO queue drops a message whose deduplication id it has seen in the last five minutes.

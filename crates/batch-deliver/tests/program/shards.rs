@@ -2,12 +2,14 @@
 
 use std::io::Write;
 
+use aws_batch_simulator::QueueOptions;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
 use crate::program::{Folder, items};
+use crate::queues::Queues;
 use crate::served::Served;
 
 fn gzip(text: &str) -> Vec<u8> {
@@ -36,6 +38,27 @@ fn all_shards_together_load_every_line_of_every_input_once() {
     }
     assert_eq!(served.ids(), (0..220).collect::<Vec<_>>());
     assert_eq!(served.table.statistics().applied, 220);
+}
+
+/// Only at the beginning of the input it is none of the text.
+#[test]
+fn a_shard_keeps_a_byte_order_mark_within_the_input() {
+    let queues = Queues::new();
+    let lines = ["aaaaaaaaaaaaaaaa", "\u{feff}marked line"];
+    queues.folder.write("a.txt", format!("\u{feff}{}\n", lines.join("\n")));
+    let bodies = |name: &str, shards: &[&str]| {
+        let queue = queues.queue(name, QueueOptions::default());
+        for shard in shards {
+            queues
+                .run(&format!("send --queue {name} {shard} a.txt"))
+                .expect(0, "delivered");
+        }
+        let mut bodies: Vec<String> = queue.messages().iter().map(|message| message.body.clone()).collect();
+        bodies.sort_unstable();
+        bodies
+    };
+    assert_eq!(bodies("whole", &[""]), lines);
+    assert_eq!(bodies("shared", &["--shard 0/2", "--shard 1/2"]), lines);
 }
 
 #[test]

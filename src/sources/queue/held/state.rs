@@ -145,7 +145,7 @@ impl HeldState {
 
     /// A call may have hidden messages without anybody here knowing them.
     pub(crate) fn is_in_doubt(&mut self) {
-        self.active_at = Instant::now() + self.visibility;
+        self.active_at = self.active_at.max(Instant::now() + self.visibility);
     }
 
     /// Messages become dead letters after this many receives; `None` if they never do.

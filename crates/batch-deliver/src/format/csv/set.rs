@@ -23,6 +23,9 @@ pub(super) fn members(text: &str) -> Result<Vec<String>, String> {
         if !is_quoted && (member.is_empty() || member.contains(['"', '{', '}'])) {
             return Err(ADVICE.to_owned());
         }
+        if !is_quoted && member.eq_ignore_ascii_case("NULL") {
+            return Err(NULL.to_owned());
+        }
         members.push(member);
         rest = match behind.strip_prefix(',') {
             Some(next) if !next.trim().is_empty() => next.trim_start(),
@@ -34,6 +37,8 @@ pub(super) fn members(text: &str) -> Result<Vec<String>, String> {
 }
 
 const ADVICE: &str = "this is not a set: write [\"a\",\"b\"] or {a,b}";
+
+const NULL: &str = "a set has no NULL: leave it out, or write \"NULL\" with quotes if it is text";
 
 fn array(text: &str) -> Result<Vec<String>, String> {
     let members: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| ADVICE)?;
@@ -65,7 +70,7 @@ mod tests {
 
     #[test]
     fn sets_are_read_as_the_console_databases_and_json_write_them() {
-        let table: [(&str, &[&str]); 9] = [
+        let table: [(&str, &[&str]); 11] = [
             (r#"["a","b"]"#, &["a", "b"]),
             (r#"{ "x", "y" }"#, &["x", "y"]),
             ("{red,green}", &["red", "green"]),
@@ -75,6 +80,8 @@ mod tests {
             ("[]", &[]),
             (r#"{""}"#, &[""]),
             ("[1, 2.50]", &["1", "2.50"]),
+            (r#"{"NULL"}"#, &["NULL"]),
+            ("{NULLS,a null}", &["NULLS", "a null"]),
         ];
         for (text, expected) in table {
             assert_eq!(members(text).unwrap(), expected, "{text}");
@@ -88,6 +95,8 @@ mod tests {
             r#"{"a}"#,
             "{{a}}",
             "[null]",
+            "{a,NULL,b}",
+            "{ null }",
             r#"["a""#,
         ] {
             assert!(members(text).is_err(), "{text}");

@@ -1,5 +1,10 @@
 //! Rows of CSV with a bucket and a key: those of S3 Inventory, and of the manifests of S3 Batch Operations.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::format::text::is_object;
+
 /// What a row says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct InventoryRow {
@@ -71,10 +76,10 @@ pub(super) fn row(cells: Vec<String>) -> Option<InventoryRow> {
 /// How an inventory says how objects are encrypted.
 const ENCRYPTIONS: [&str; 5] = ["SSE-S3", "SSE-C", "SSE-KMS", "DSSE-KMS", "NOT-SSE"];
 
-/// Whether the third and last column is a version, and not a size, a time, a storage class, a tag of the content, an encryption or whether
-/// there were several parts.
+/// Whether the third and last column is a version, and not a size, a time, a storage class, a tag of the content, an owner, an access control
+/// list, an encryption or whether there were several parts.
 fn is_version(text: &str) -> bool {
-    if is_tag(text) || ENCRYPTIONS.contains(&text) {
+    if is_tag(text) || is_owner(text) || is_access_control_list(text) || ENCRYPTIONS.contains(&text) {
         return false;
     }
     let is_size = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -93,7 +98,21 @@ fn is_flag(text: &str) -> bool {
 fn is_tag(text: &str) -> bool {
     let (digits, parts) = text.split_once('-').unwrap_or((text, "1"));
     let is_number = !parts.is_empty() && parts.bytes().all(|byte| byte.is_ascii_digit());
-    digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && is_number
+    are_hexadecimal(digits, 32) && is_number
+}
+
+/// Whether this is the canonical id of an account.
+fn is_owner(text: &str) -> bool {
+    are_hexadecimal(text, 64)
+}
+
+fn are_hexadecimal(digits: &str, count: usize) -> bool {
+    digits.len() == count && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether this is an object of JSON in base64, as an inventory has access control lists. A version may begin with the same letters.
+fn is_access_control_list(text: &str) -> bool {
+    BASE64_STANDARD.decode(text).is_ok_and(|list| is_object(&list))
 }
 
 #[cfg(test)]
@@ -108,6 +127,8 @@ mod tests {
         let id = Some("3HL4kqtJvjVBH40Nrjfkd".to_owned());
         assert_eq!(version("b,k,3HL4kqtJvjVBH40Nrjfkd"), id);
         assert_eq!(version("b,k,null").as_deref(), Some("null"));
+        let like_base64 = "eyJhuVKVeqAXyLXpgb5LgVMIkp4GwLaU";
+        assert_eq!(version(&format!("b,k,{like_base64}")).as_deref(), Some(like_base64));
         assert_eq!(
             version("\"b\",\"k\",\"3HL4kqtJvjVBH40Nrjfkd\",\"false\",\"true\",\"\""),
             id
@@ -126,6 +147,8 @@ mod tests {
             "\"b\",\"k\",\"false\"",
             "\"b\",\"k\",\"d41d8cd98f00b204e9800998ecf8427e\"",
             "\"b\",\"k\",\"d41d8cd98f00b204e9800998ecf8427e-12\"",
+            "\"b\",\"k\",\"79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be\"",
+            "\"b\",\"k\",\"eyJ2ZXJzaW9uIjoiMjAyMi0xMS0xMCIsInN0YXR1cyI6IkFWQUlMQUJMRSIsImdyYW50cyI6W119\"",
             "\"b\",\"k\",\"SSE-S3\"",
             "\"b\",\"k\",\"DSSE-KMS\"",
             "\"b\",\"k\",\"NOT-SSE\"",

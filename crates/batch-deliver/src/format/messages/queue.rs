@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::attribute::{Attribute, ReadAttributes, Value, attributes, shortened, text, unreadable, utf8};
 use super::group::Groups;
+use super::trace::traced;
 use crate::format::container::Container;
 use crate::format::document::Members;
 use crate::format::dumps::{EVENT, dump, is_event_of_messages};
@@ -93,6 +94,7 @@ struct MessageFields<'a> {
     group_id: Option<String>,
     dedup_id: Option<String>,
     delay: Option<i32>,
+    trace_header: Option<String>,
 }
 
 /// A message as `ReceiveMessage` returns it, or as `SendMessageBatch` takes it. What belongs to its time in a queue is left out.
@@ -108,6 +110,20 @@ struct MessageEnvelope<'a> {
     message_group_id: Option<String>,
     message_deduplication_id: Option<String>,
     delay_seconds: Option<i32>,
+    message_system_attributes: Option<SystemAttributes>,
+}
+
+/// The only attribute that is sent for a queue.
+#[derive(Deserialize)]
+struct SystemAttributes {
+    #[serde(rename = "AWSTraceHeader")]
+    trace_header: SystemAttribute,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct SystemAttribute {
+    string_value: String,
 }
 
 /// The attributes that a queue gives to a message.
@@ -116,17 +132,23 @@ struct MessageEnvelope<'a> {
 struct QueueAttributes {
     message_group_id: Option<String>,
     message_deduplication_id: Option<String>,
+    #[serde(rename = "AWSTraceHeader")]
+    trace_header: Option<String>,
 }
 
 impl<'a> From<MessageEnvelope<'a>> for MessageFields<'a> {
     fn from(message: MessageEnvelope<'a>) -> Self {
         let of_queue = message.attributes;
+        let sent = message.message_system_attributes;
         Self {
             body: message.body,
             attributes: message.message_attributes.unwrap_or_default(),
             group_id: message.message_group_id.or(of_queue.message_group_id),
             dedup_id: message.message_deduplication_id.or(of_queue.message_deduplication_id),
             delay: message.delay_seconds,
+            trace_header: sent
+                .map(|sent| sent.trace_header.string_value)
+                .or(of_queue.trace_header),
         }
     }
 }
@@ -155,7 +177,8 @@ fn of_json(line: &[u8]) -> Result<SendMessageBatchRequestEntry, Flaw> {
         .set_message_attributes(attributes(fields.attributes, attribute)?)
         .set_message_group_id(fields.group_id)
         .set_message_deduplication_id(fields.dedup_id)
-        .set_delay_seconds(fields.delay);
+        .set_delay_seconds(fields.delay)
+        .set_message_system_attributes(traced(fields.trace_header.as_deref()).map_err(|_| Flaw::new(MEMBERS))?);
     built(message)
 }
 
@@ -193,7 +216,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
             continue;
         }
         let wanted = match &**name {
-            "group_id" | "dedup_id" | "MessageGroupId" | "MessageDeduplicationId" => "a string",
+            "group_id" | "dedup_id" | "trace_header" | "MessageGroupId" | "MessageDeduplicationId" => "a string",
             "delay" | "DelaySeconds" => "a whole number of seconds",
             "attributes" | "MessageAttributes" => "an object, with each name once",
             "Attributes" => "an object, whose members are strings",
@@ -237,8 +260,8 @@ fn attribute(Attribute { kind, value }: Attribute) -> Result<MessageAttributeVal
     .build()
 }
 
-const MEMBERS: &str = "a message is a JSON object with `body` and optionally `attributes`, `group_id`, `dedup_id` and `delay` (seconds), \
-                       each of them once";
+const MEMBERS: &str = "a message is a JSON object with `body` and optionally `attributes`, `group_id`, `dedup_id`, `delay` (seconds) and \
+                       `trace_header`, each of them once";
 
 const DATA: &str = "a message is a JSON object with `body`: if each line is the text of a message, use --format text";
 
@@ -246,6 +269,8 @@ const SYNTAX: &str = "this is not JSON: if each line is the text of a message, u
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_sqs::types::MessageSystemAttributeNameForSends;
+
     use super::*;
 
     fn read(line: &str) -> Result<SendMessageBatchRequestEntry, Flaw> {
@@ -292,6 +317,22 @@ mod tests {
             assert_eq!(attributes["kind"].string_value(), Some("new"));
             assert_eq!(attributes["b"].binary_value().unwrap().as_ref(), [0, 1]);
         }
+    }
+
+    #[test]
+    fn a_message_keeps_its_trace_in_each_of_its_forms() {
+        for line in [
+            r#"{"body":"b","trace_header":"Root=1"}"#,
+            r#"{"Body":"b","Attributes":{"AWSTraceHeader":"Root=1","SentTimestamp":"1"}}"#,
+            r#"{"MessageBody":"b","MessageSystemAttributes":{"AWSTraceHeader":{"DataType":"String","StringValue":"Root=1"}}}"#,
+        ] {
+            let message = read(line).unwrap();
+            let attributes = message.message_system_attributes().expect(line);
+            let trace = &attributes[&MessageSystemAttributeNameForSends::AwsTraceHeader];
+            assert_eq!((trace.data_type(), trace.string_value()), ("String", Some("Root=1")));
+        }
+        let flaw = read(r#"{"body":"b","trace_header":1}"#).unwrap_err().to_string();
+        assert!(flaw.contains("`trace_header` has to be a string"), "{flaw}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! An object of S3 that is written in parts.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 
 use aws_sdk_s3::Client;
@@ -16,6 +17,9 @@ const MOST_PARTS: i32 = 10_000;
 
 /// Statuses of a completion whose condition does not hold: another put is in progress, or has replaced the object.
 const UNMET: [u16; 2] = [409, 412];
+
+/// The name of the metadata by which an object is recognized as the one that was put.
+const MARK: &str = "batch-deliver-upload";
 
 /// The time that this many bytes have.
 fn within(bytes: usize) -> Builder {
@@ -37,6 +41,8 @@ pub(super) struct Upload {
     /// The conditions under which it is complete: the tag of what it replaces, or that it replaces nothing.
     if_match: Option<String>,
     if_none_match: Option<String>,
+    /// Random, in the metadata of the object.
+    mark: String,
 }
 
 impl Upload {
@@ -51,6 +57,7 @@ impl Upload {
             part,
             if_match: None,
             if_none_match: None,
+            mark: format!("{:016x}", RandomState::new().hash_one(0)),
         }
     }
 
@@ -92,10 +99,24 @@ impl Upload {
         let body = ByteStream::from(std::mem::take(&mut self.waiting));
         let put = put
             .body(body)
+            .metadata(MARK, &self.mark)
             .set_if_match(self.if_match.clone())
             .set_if_none_match(self.if_none_match.clone());
-        let put = put.customize().config_override(within).send().await;
-        put.map(|_| ()).map_err(|error| uncompleted(&error))
+        match put.customize().config_override(within).send().await {
+            Ok(_) => Ok(()),
+            Err(error) => self.unless_there(uncompleted(&error)).await,
+        }
+    }
+
+    /// The error, unless the object is there: the answer to an attempt was lost, and the next one was refused because of what the first had
+    /// put.
+    async fn unless_there(&self, error: io::Error) -> io::Result<()> {
+        let head = self.client.head_object().bucket(&self.bucket).key(&self.key).send();
+        let metadata = head.await.ok().and_then(|found| found.metadata);
+        match metadata.and_then(|mut metadata| metadata.remove(MARK)) {
+            Some(mark) if mark == self.mark => Ok(()),
+            _ => Err(error),
+        }
     }
 
     async fn put_part(&mut self) -> io::Result<()> {
@@ -106,7 +127,8 @@ impl Upload {
                 .client
                 .create_multipart_upload()
                 .bucket(&self.bucket)
-                .key(&self.key);
+                .key(&self.key)
+                .metadata(MARK, &self.mark);
             let upload = begin.send().await.map_err(|error| other(&error))?;
             let id = upload
                 .upload_id
@@ -154,7 +176,9 @@ impl Upload {
             .multipart_upload(parts.build())
             .set_if_match(self.if_match.clone())
             .set_if_none_match(self.if_none_match.clone());
-        complete.send().await.map_err(|error| uncompleted(&error))?;
+        if let Err(error) = complete.send().await {
+            self.unless_there(uncompleted(&error)).await?;
+        }
         self.id = None;
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::HeldState;
 use crate::contract::Fault;
 use crate::moment::Moment;
@@ -30,7 +32,10 @@ impl HeldState {
     }
 
     pub(crate) fn released(&mut self, number: u64, outcome: Result<(), Cause>) {
-        self.remove(number);
+        if let Some(held) = self.remove(number) {
+            // SQS counts the delay from the call on. One that has failed may have been accepted when it was made before.
+            self.active_at = self.active_at.max(Instant::now() + held.released_for);
+        }
         match outcome {
             Ok(()) => self.figures.released += 1,
             Err(cause) => {

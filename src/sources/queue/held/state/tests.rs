@@ -131,6 +131,21 @@ async fn what_waits_behind_a_released_message_goes_back_at_once_when_no_more_are
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_released_message_is_in_progress_until_its_delay_after_the_call_is_over() {
+    const DELAY: Duration = Duration::from_mins(5);
+    let mut state = HeldState::new(false, Duration::from_secs(10), 1_000);
+    state.hold(message(1));
+    let number = taken(&mut state).unwrap();
+    state.release(number, DELAY);
+    // The call has to be repeated.
+    advance(Duration::from_secs(20)).await;
+    state.released(number, Ok(()));
+    assert_eq!(state.load().active_at, Instant::now() + DELAY);
+    state.is_in_doubt();
+    assert_eq!(state.load().active_at, Instant::now() + DELAY);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_ticket_whose_time_has_passed_is_not_current_although_no_task_has_run() {
     let mut state = state();
     state.hold(message(1));
