@@ -5,6 +5,8 @@ mod connections;
 mod emulator;
 mod faults;
 mod indexes;
+#[cfg(unix)]
+mod program;
 mod queues_and_streams;
 mod reports;
 mod tables;
