@@ -47,8 +47,8 @@ pub(crate) struct TableCall {
 }
 
 impl TableCall {
-    /// `None` if the call has another form, which the emulator will refuse. `tables` are those of `names`; `replaced` is what was
-    /// read by [`replaced_by`](super::replaced_by).
+    /// `None` if the call has another form, or more than `DynamoDB` takes: the emulator will refuse it. `tables` are those of `names`;
+    /// `replaced` is what was read by [`replaced_by`](super::replaced_by).
     pub(crate) fn new(
         operation: &str,
         body: Value,
@@ -70,7 +70,7 @@ impl TableCall {
         }
         call.add_reads(&body)?;
         call.body = body;
-        (!call.entries.is_empty()).then_some(call)
+        (!call.entries.is_empty() && !call.is_refused_as_a_whole()).then_some(call)
     }
 
     fn add_write(&mut self, write: &Write<'_>) {

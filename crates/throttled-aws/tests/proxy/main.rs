@@ -8,6 +8,7 @@ mod indexes;
 #[cfg(unix)]
 mod program;
 mod queues_and_streams;
+mod refusals;
 mod reports;
 mod tables;
 mod wire;
