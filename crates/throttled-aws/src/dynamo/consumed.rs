@@ -46,6 +46,12 @@ pub(super) struct Used<'a> {
     pub(super) of_locals: BTreeMap<&'a str, f64>,
 }
 
+impl Used<'_> {
+    pub(super) fn all(&self) -> f64 {
+        self.of_table + self.of_globals.values().chain(self.of_locals.values()).sum::<f64>()
+    }
+}
+
 fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
     match &answer["ConsumedCapacity"] {
         Value::Array(tables) => tables.iter().find(|table| table["TableName"] == name),
@@ -83,8 +89,7 @@ pub(super) fn show<'a>(answer: &mut Value, mode: Option<&str>, is_list: bool, us
                     }
                 }
             }
-            let of_indexes = indexes.iter().flat_map(|(_, indexes)| indexes.values()).sum::<f64>();
-            shown["CapacityUnits"] = json!(used.of_table + of_indexes);
+            shown["CapacityUnits"] = json!(used.all());
             shown
         })
         .collect();

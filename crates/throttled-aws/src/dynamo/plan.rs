@@ -188,27 +188,22 @@ impl Plan for TableCall {
                 name,
                 ..Used::default()
             };
-            for taken in places.iter().map(|place| &self.taken[*place]) {
-                used.of_table += taken.of_table;
-                for (index, _, units) in &taken.of_globals {
-                    *used.of_globals.entry(&table.globals[*index].name).or_default() += units;
-                }
-                for (index, units) in &taken.of_locals {
-                    *used.of_locals.entry(&table.locals[*index].name).or_default() += units;
-                }
+            for place in &places {
+                add(&mut used, &self.taken[*place], table);
             }
             // What the emulator says about indexes of writes is not compared: many count each index of the new item.
-            let said = if is_read || !table.has_indexes() {
-                said(answer, name)
+            let (said, before) = if is_read || !table.has_indexes() {
+                (said(answer, name), used.all())
             } else {
-                said_without_indexes(answer, name)
+                (said_without_indexes(answer, name), used.of_table)
             };
             // Of an eventually consistent query only half a unit was charged before.
             let said = said.unwrap_or_default().max(self.units_returned(destination, answer));
-            let more = said - used.of_table;
+            let more = said - before;
             if more > 0.0 {
-                used.of_table += more;
-                table.charge(is_read, &Taken::new(self.taken[*first].place, more));
+                let taken = table.taken_of(self.body["IndexName"].as_str(), self.taken[*first].place, more);
+                add(&mut used, &taken, table);
+                table.charge(is_read, &taken);
                 self.entries[*first].units += more;
             }
             all.push(used);
@@ -231,6 +226,16 @@ impl Plan for TableCall {
                 self.tables[entry.destination].give_back(self.operation.is_read(), taken);
             }
         }
+    }
+}
+
+fn add<'a>(used: &mut Used<'a>, taken: &Taken, table: &'a Table) {
+    used.of_table += taken.of_table;
+    for (index, _, units) in &taken.of_globals {
+        *used.of_globals.entry(&table.globals[*index].name).or_default() += units;
+    }
+    for (index, units) in &taken.of_locals {
+        *used.of_locals.entry(&table.locals[*index].name).or_default() += units;
     }
 }
 

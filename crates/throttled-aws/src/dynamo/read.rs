@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::consumed::read_units;
 use super::operation::Operation;
 use super::plan::TableCall;
-use super::taken::Taken;
 use crate::plan::Entry;
 
 impl TableCall {
@@ -17,21 +16,22 @@ impl TableCall {
                 for place in 0..self.names.len() {
                     let of_table = &body["RequestItems"][&self.names[place].0];
                     for key in of_table["Keys"].as_array()? {
-                        self.add_read(place, key, is_consistent(of_table));
+                        self.add_read(place, key, None, is_consistent(of_table));
                     }
                 }
             }
-            Operation::GetItem => self.add_read(0, &body["Key"], is_consistent(body)),
+            Operation::GetItem => self.add_read(0, &body["Key"], None, is_consistent(body)),
             // The partition is not known from the request; what was read is charged afterwards.
-            Operation::Query | Operation::Scan => self.add_read(0, &Value::Null, false),
+            Operation::Query | Operation::Scan => self.add_read(0, &Value::Null, body["IndexName"].as_str(), false),
             _ => {}
         }
         Some(())
     }
 
-    fn add_read(&mut self, destination: usize, key: &Value, is_consistent: bool) {
+    fn add_read(&mut self, destination: usize, key: &Value, index: Option<&str>, is_consistent: bool) {
         let units = read_units(0, is_consistent);
-        self.taken.push(Taken::new(self.tables[destination].place(key), units));
+        let table = &self.tables[destination];
+        self.taken.push(table.taken_of(index, table.place(key), units));
         self.entries.push(Entry {
             destination,
             action: "read",

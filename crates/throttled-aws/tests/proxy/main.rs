@@ -7,6 +7,7 @@ mod faults;
 mod indexes;
 #[cfg(unix)]
 mod program;
+mod queries;
 mod queues_and_streams;
 mod refusals;
 mod reports;
