@@ -77,7 +77,8 @@ impl TableCall {
         let table = &self.tables[write.destination];
         let item = write.change.item();
         let old = replaced(&self.replaced, &self.names[write.destination].1, &table.keys, item);
-        let taken = table.taken(write.change, old).times(write.factor);
+        let mut taken = table.taken(write.change, old);
+        taken.of_table *= write.factor;
         self.entries.push(Entry {
             destination: write.destination,
             action: write.change.action(),
