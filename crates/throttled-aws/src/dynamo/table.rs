@@ -1,6 +1,7 @@
 //! A table: its keys, its indexes and its capacity.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_batch_simulator::{AdmissionControl, OnDemand, Place, Throughput};
 use serde_json::Value;
@@ -22,6 +23,9 @@ const READS: f64 = 3.0;
 const WRITES_OF_A_PARTITION: f64 = 1_000.0;
 const READS_OF_A_PARTITION: f64 = WRITES_OF_A_PARTITION * READS;
 
+/// 2^64 divided by the golden ratio: its multiples are distributed evenly.
+const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// More than any table of a test has: units of a file may be any number.
 const MOST_PARTITIONS: f64 = 10_000.0;
 
@@ -32,6 +36,8 @@ pub(crate) struct Table {
     pub(super) locals: Vec<Index>,
     pub(super) is_on_demand: bool,
     capacity: Mutex<Capacity>,
+    /// Reads without a position of their own.
+    pages: AtomicU64,
 }
 
 struct Capacity {
@@ -80,6 +86,18 @@ impl Table {
             globals,
             is_on_demand: writes.units.is_none(),
             capacity: Mutex::new(capacity),
+            pages: AtomicU64::default(),
+        })
+    }
+
+    /// The position of a query, or of the page of a scan: pages are spread over all partitions, since the emulator reads in an order of
+    /// its own.
+    pub(super) fn place_of_page(&self, request: &Value) -> Place {
+        let index = self.globals.iter().find(|index| request["IndexName"] == *index.name);
+        let keys = index.map_or(&self.keys, |index| &index.keys);
+        keys.place_of_query(request).unwrap_or_else(|| {
+            let number = self.pages.fetch_add(1, Ordering::Relaxed);
+            Place::new(number.wrapping_mul(GOLDEN_RATIO), 0)
         })
     }
 

@@ -93,3 +93,48 @@ async fn the_units_of_a_read_are_shown_where_they_are_taken() {
     }
     assert_eq!(client.get("figures").await["dynamodb"]["orders"]["read"], 5.0);
 }
+
+/// How many of 20 pages of 1,000 units, of which a partition accepts four at once.
+async fn accepted(call: impl Fn(usize) -> Value) -> usize {
+    let file = "[tables.orders]\nstarts_full = true\npartitions = 100\n";
+    let proxy = proxy(file, PLENTY, PLENTY, 1_000.0).await;
+    let mut client = proxy.connect().await;
+    let mut accepted = 0;
+    for number in 0..20 {
+        let call = call(number);
+        let operation = if call == json!({"TableName": "orders"}) {
+            "Scan"
+        } else {
+            "Query"
+        };
+        accepted += usize::from(client.tables(operation, call).await.status == 200);
+    }
+    accepted
+}
+
+#[tokio::test]
+async fn a_query_takes_units_of_the_partition_of_its_key() {
+    let of_one = accepted(|_| query(None, "id", "a")).await;
+    assert!(of_one < 20, "{of_one}");
+    assert_eq!(accepted(|number| query(None, "id", &number.to_string())).await, 20);
+    assert_eq!(
+        accepted(|number| query(Some("by_g"), "g", &number.to_string())).await,
+        20
+    );
+    let older = |number: usize| {
+        let condition = json!({"ComparisonOperator": "EQ", "AttributeValueList": [{"S": number.to_string()}]});
+        json!({"TableName": "orders", "KeyConditions": {"id": condition}})
+    };
+    assert_eq!(accepted(older).await, 20);
+    let with_sort = |number: usize| {
+        let values = json!({":a": {"S": "a"}, ":k": {"S": number.to_string()}});
+        let condition = "sort>=:a AND (id=:k)";
+        json!({"TableName": "orders", "KeyConditionExpression": condition, "ExpressionAttributeValues": values})
+    };
+    assert_eq!(accepted(with_sort).await, 20);
+}
+
+#[tokio::test]
+async fn scans_are_spread_over_all_partitions() {
+    assert_eq!(accepted(|_| json!({"TableName": "orders"})).await, 20);
+}
