@@ -45,7 +45,7 @@ impl Stream {
         let open = described["OpenShardCount"]
             .as_u64()
             .and_then(|count| usize::try_from(count).ok());
-        let shards = limits.shards.or(open).unwrap_or(1);
+        let shards = limits.shards.or(open).unwrap_or(1).max(1);
         let control = |seed| AdmissionControl::new(Throughput::default().partitions(shards), now, seed);
         Self {
             controls: Mutex::new(Controls {

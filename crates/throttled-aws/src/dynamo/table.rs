@@ -245,7 +245,7 @@ impl Provision {
                 None => growth,
             })
         };
-        if let Some(partitions) = partitions.filter(|partitions| *partitions > 0) {
+        if let Some(partitions) = partitions {
             throughput = throughput.partitions(partitions);
         }
         if let Some(burst) = limits.burst {
