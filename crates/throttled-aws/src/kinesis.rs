@@ -108,6 +108,7 @@ impl StreamCall {
                 action: "put",
                 key: format!("{key} {}", hex(&data)),
                 units: 1.0,
+                known_as: None,
             });
         }
         // The emulator sees that there are too many only if it sees all of them.

@@ -129,6 +129,22 @@ impl QueueCall {
         })
     }
 
+    /// A FIFO queue answers a message that it has already with the number of that one.
+    fn recognize(&mut self, answer: &Value) {
+        let sent = if self.is_batch {
+            answer["Successful"].as_array().map_or(&[][..], Vec::as_slice)
+        } else {
+            std::slice::from_ref(answer)
+        };
+        for (place, entry) in self.entries.iter_mut().enumerate() {
+            let id = &self.body["Entries"][place]["Id"];
+            let Some(sent) = sent.iter().find(|sent| sent["Id"] == *id) else {
+                continue;
+            };
+            entry.known_as = sent["SequenceNumber"].as_str().map(str::to_owned);
+        }
+    }
+
     fn list(&self) -> &[Value] {
         self.body["Entries"].as_array().map_or(&[], Vec::as_slice)
     }
@@ -163,6 +179,7 @@ fn entry_of(kind: Kind, entry: &Value) -> Entry {
         action,
         key,
         units: 1.0,
+        known_as: None,
     }
 }
 
@@ -240,6 +257,9 @@ impl Plan for QueueCall {
         if self.kind == Kind::Receive {
             let received = answer["Messages"].as_array().map_or(0, Vec::len);
             self.entries[0].units = u32::try_from(received).unwrap_or(u32::MAX).into();
+        }
+        if self.kind == Kind::Send && is_fifo(&self.name) {
+            self.recognize(answer);
         }
         if !self.is_batch {
             return;

@@ -66,14 +66,14 @@ impl TableCall {
             replaced,
         };
         for write in writes(call.operation, &body, &call.names)? {
-            call.add_write(&write);
+            call.add_write(&write, body["ClientRequestToken"].as_str());
         }
         call.add_reads(&body)?;
         call.body = body;
         (!call.entries.is_empty() && !call.is_refused_as_a_whole()).then_some(call)
     }
 
-    fn add_write(&mut self, write: &Write<'_>) {
+    fn add_write(&mut self, write: &Write<'_>, known_as: Option<&str>) {
         let table = &self.tables[write.destination];
         let item = write.change.item();
         let old = replaced(&self.replaced, &self.names[write.destination].1, &table.keys, item);
@@ -84,6 +84,7 @@ impl TableCall {
             action: write.change.action(),
             key: table.keys.key_of(item).unwrap_or_else(|| "?".to_owned()),
             units: taken.of_pool(),
+            known_as: known_as.map(str::to_owned),
         });
         self.taken.push(taken);
     }

@@ -44,6 +44,7 @@ impl TableCall {
             action: "read",
             key: String::new(),
             units,
+            known_as: None,
         });
     }
 

@@ -309,3 +309,49 @@ async fn a_put_that_hangs_ends_with_its_connection() {
     let ended = tokio::time::timeout(Duration::from_secs(30), client.answer()).await;
     assert!(ended.unwrap().is_err());
 }
+
+/// A queue that says of a message that it is one that it has: the same sequence number.
+#[tokio::test]
+async fn what_the_service_recognizes_as_sent_before_is_applied_once() {
+    let proxy = Proxy::new("[[faults]]\ndestination = \"jobs.fifo\"\nnext = [\"lost\"]\n").await;
+    proxy.emulator.answers(|target, body| {
+        let sent = |entry: &Value| {
+            // It has forgotten the one with `b`.
+            let number = if entry["Id"] == "b" {
+                &entry["MessageBody"]
+            } else {
+                &json!("7")
+            };
+            json!({"Id": entry["Id"], "MessageId": "m", "SequenceNumber": number})
+        };
+        let sent = body["Entries"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(sent)
+            .collect::<Value>();
+        let answer = json!({ "Successful": sent }).to_string();
+        target.ends_with("SendMessageBatch").then_some((200, answer))
+    });
+    let url = "http://a/0/jobs.fifo";
+    let message = |id: &str, body: &str| json!({"Id": id, "MessageBody": body, "MessageGroupId": "g", "MessageDeduplicationId": id});
+    for body in ["1", "2"] {
+        let send = json!({"QueueUrl": url, "Entries": [message("a", body), message("b", body)]});
+        let _ = proxy.connect().await.call("AmazonSQS.SendMessageBatch", &send).await;
+    }
+    let put = json!({"Put": {"TableName": "orders", "Item": {"id": {"S": "a"}}}});
+    for (token, table) in [("a", "same"), ("a", "same"), ("a", "others"), ("b", "others")] {
+        let mut put = put.clone();
+        put["Put"]["TableName"] = json!(table);
+        let call = json!({"TransactItems": [put], "ClientRequestToken": token});
+        proxy.connect().await.tables("TransactWriteItems", call).await;
+    }
+    let mut client = proxy.connect().await;
+    let figures = client.get("figures").await;
+    let applied = |service: &str, name: &str, action: &str| figures[service][name]["applied"][action].clone();
+    assert_eq!(applied("sqs", "jobs.fifo", "send"), json!({"keys": 2, "twice": 1}));
+    assert_eq!(applied("dynamodb", "same", "put"), json!({"keys": 1, "twice": 0}));
+    assert_eq!(applied("dynamodb", "others", "put"), json!({"keys": 1, "twice": 1}));
+    let journal = client.get("journal?destination=jobs.fifo").await;
+    assert_eq!(journal["entries"][2]["known_as"], "7");
+}
