@@ -6,8 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::digest::hex;
+
 /// Names of operations that are counted each for itself.
 const MOST_OPERATIONS: usize = 1_000;
+
+/// Bytes of a key that is kept as it is. One of `DynamoDB` has 3 KiB at most; a call with a longer one is in the journal as refused.
+const LONGEST: usize = 4_096;
 
 /// Milliseconds for which a token is recognized, from `TransactWriteItems` of the API reference. FIFO queues recognize messages for half
 /// of it.
@@ -141,10 +146,15 @@ impl Ledger {
         self.figures.entry((service, name.to_owned())).or_default()
     }
 
-    pub(crate) fn record(&mut self, entry: JournalEntry) {
+    pub(crate) fn record(&mut self, mut entry: JournalEntry) {
         if self.most == 0 {
             self.dropped += 1;
             return;
+        }
+        for text in entry.known_as.iter_mut().chain([&mut entry.key]) {
+            if text.len() > LONGEST {
+                *text = hex(text.as_bytes());
+            }
         }
         if self.entries.len() == self.most {
             self.entries.pop_front();

@@ -355,3 +355,22 @@ async fn what_the_service_recognizes_as_sent_before_is_applied_once() {
     let journal = client.get("journal?destination=jobs.fifo").await;
     assert_eq!(journal["entries"][2]["known_as"], "7");
 }
+
+#[tokio::test]
+async fn the_journal_keeps_digests_of_long_keys() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    for bytes in [100, 1_000_000] {
+        let item = json!({"id": {"S": "x".repeat(bytes)}});
+        let call = json!({"TableName": "orders", "Item": item});
+        client.tables("PutItem", call).await;
+    }
+    let journal = client.get("journal").await;
+    let lengths: Vec<usize> = journal["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["key"].as_str().unwrap().len())
+        .collect();
+    assert_eq!(lengths, [100 + r#"{"id":{"S":""}}"#.len(), 32]);
+}
