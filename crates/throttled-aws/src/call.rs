@@ -202,6 +202,7 @@ impl Call<'_> {
                     destination: name.to_owned(),
                     action: entry.action,
                     key: entry.key.clone(),
+                    known_as: entry.known_as.clone(),
                     outcome,
                 });
             }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
-use hyper::Request;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
+use hyper::{Request, Response};
 
 use crate::body::{Body, answer, full};
 use crate::call::perform;
@@ -61,7 +62,7 @@ impl Front {
                     status: 413,
                     ..Refusal::new("RequestEntityTooLarge", message)
                 };
-                return End::Answer(refusal.answer(&origin.service, true));
+                return End::Answer(closing(refusal.answer(&origin.service, true)));
             }
             // The client is gone, or sent no HTTP.
             Err(_) => return End::Closed,
@@ -96,12 +97,17 @@ impl Front {
         let is_json = is_json(&parts.headers);
         match &fault {
             Fault::Throttle => {
-                return End::Answer(Refusal::throttled(&origin.service).answer(&origin.service, is_json));
+                let refusal = Refusal::throttled(&origin.service);
+                return End::Answer(after(body, refusal.answer(&origin.service, is_json)).await);
             }
             Fault::Dropped => return End::Closed,
-            Fault::Hung => return End::Hung,
+            Fault::Hung => {
+                // The end of the connection is noticed only after the body.
+                read(body, usize::MAX).await;
+                return End::Hung;
+            }
             Fault::Error(error) if !error.applied => {
-                return End::Answer(fault_answer(&fault, &origin.service, is_json));
+                return End::Answer(after(body, fault_answer(&fault, &origin.service, is_json)).await);
             }
             Fault::Slow(time) => sleep_for(*time).await,
             _ => {}
@@ -118,6 +124,35 @@ impl Front {
             (Ok(answered), _) => End::Answer(answered),
         }
     }
+}
+
+/// The answer to a request that is not forwarded. The connection takes the next one only if the body was read to its end.
+async fn after(body: Body, answer: Response<Body>) -> Response<Body> {
+    if read(body, LARGEST_BODY).await {
+        answer
+    } else {
+        closing(answer)
+    }
+}
+
+/// The same, with which the connection ends.
+fn closing(mut answer: Response<Body>) -> Response<Body> {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(CONNECTION, close);
+    answer
+}
+
+/// Reads a body without keeping it, and returns whether it has ended within this many bytes.
+async fn read(mut body: Body, most: usize) -> bool {
+    let mut bytes = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return false };
+        bytes = bytes.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        if bytes > most {
+            return false;
+        }
+    }
+    true
 }
 
 fn takes_capacity(origin: &Origin) -> bool {

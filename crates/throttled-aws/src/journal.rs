@@ -6,8 +6,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::digest::hex;
+
 /// Names of operations that are counted each for itself.
 const MOST_OPERATIONS: usize = 1_000;
+
+/// Bytes of a key that is kept as it is. One of `DynamoDB` has 3 KiB at most; a call with a longer one is in the journal as refused.
+const LONGEST: usize = 4_096;
+
+/// Milliseconds for which a token is recognized, from `TransactWriteItems` of the API reference. FIFO queues recognize messages for half
+/// of it.
+const REMEMBERED: u64 = 600_000;
 
 /// What became of an entry of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,6 +50,9 @@ pub(crate) struct JournalEntry {
     pub(crate) action: &'static str,
     /// The primary key, the digest of a message's body, or the partition key and digest of a record.
     pub(crate) key: String,
+    /// What the service recognizes a repetition by: the token of a transaction, or the sequence number of a message in a FIFO queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) known_as: Option<String>,
     pub(crate) outcome: Outcome,
 }
 
@@ -134,10 +146,15 @@ impl Ledger {
         self.figures.entry((service, name.to_owned())).or_default()
     }
 
-    pub(crate) fn record(&mut self, entry: JournalEntry) {
+    pub(crate) fn record(&mut self, mut entry: JournalEntry) {
         if self.most == 0 {
             self.dropped += 1;
             return;
+        }
+        for text in entry.known_as.iter_mut().chain([&mut entry.key]) {
+            if text.len() > LONGEST {
+                *text = hex(text.as_bytes());
+            }
         }
         if self.entries.len() == self.most {
             self.entries.pop_front();
@@ -159,8 +176,9 @@ impl Ledger {
     /// The figures of all destinations, by service and name.
     pub(crate) fn figures(&self) -> Value {
         let mut applied: HashMap<(&str, &str), Applied<'_>> = HashMap::new();
+        let mut known = HashMap::new();
         for entry in &self.entries {
-            if matches!(entry.outcome, Outcome::Accepted | Outcome::Lost) {
+            if matches!(entry.outcome, Outcome::Accepted | Outcome::Lost) && !is_repeated(&mut known, entry) {
                 let actions = applied.entry((entry.service, &entry.destination)).or_default();
                 *actions.entry(entry.action).or_default().entry(&entry.key).or_default() += 1;
             }
@@ -192,6 +210,24 @@ impl Ledger {
     }
 }
 
+/// What was applied, and when.
+type Known<'a> = HashMap<[&'a str; 5], u64>;
+
+/// Whether the service has recognized what it had applied before, and has not applied it again.
+fn is_repeated<'a>(known: &mut Known<'a>, entry: &'a JournalEntry) -> bool {
+    let Some(known_as) = &entry.known_as else {
+        return false;
+    };
+    let name = [entry.service, &entry.destination, entry.action, &entry.key, known_as];
+    let is_known = known
+        .get(&name)
+        .is_some_and(|at| entry.at.saturating_sub(*at) < REMEMBERED);
+    if !is_known {
+        known.insert(name, entry.at);
+    }
+    is_known
+}
+
 /// Milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -210,7 +246,23 @@ mod tests {
             destination: "orders".to_owned(),
             action: "put",
             key: key.to_owned(),
+            known_as: None,
             outcome,
+        }
+    }
+
+    #[test]
+    fn a_token_is_recognized_for_ten_minutes() {
+        let mut ledger = Ledger::new(10);
+        ledger.figures_of("dynamodb", "orders");
+        for (at, twice) in [(1, 0), (600_000, 0), (600_001, 1), (1_200_000, 1)] {
+            ledger.record(JournalEntry {
+                at,
+                known_as: Some("token".to_owned()),
+                ..entry("a", Outcome::Accepted)
+            });
+            let applied = ledger.figures()["dynamodb"]["orders"]["applied"]["put"].clone();
+            assert_eq!(applied, json!({"keys": 1, "twice": twice}), "{at}");
         }
     }
 

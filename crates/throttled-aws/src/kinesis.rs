@@ -19,6 +19,10 @@ const UNITS_OF_A_PARTITION: f64 = 1_000.0;
 const RECORDS: f64 = 1_000.0;
 const BYTES: f64 = 1_048_576.0;
 
+/// Records of one call, and their bytes with their partition keys, from `PutRecords` of the API reference.
+const MOST_RECORDS: usize = 500;
+const LARGEST_CALL: usize = 10 * 1024 * 1024;
+
 const THROTTLED: &str = "ProvisionedThroughputExceededException";
 
 /// A stream: its shards are partitions that divide the hash keys evenly.
@@ -41,7 +45,7 @@ impl Stream {
         let open = described["OpenShardCount"]
             .as_u64()
             .and_then(|count| usize::try_from(count).ok());
-        let shards = limits.shards.or(open).unwrap_or(1);
+        let shards = limits.shards.or(open).unwrap_or(1).max(1);
         let control = |seed| AdmissionControl::new(Throughput::default().partitions(shards), now, seed);
         Self {
             controls: Mutex::new(Controls {
@@ -78,7 +82,7 @@ pub(crate) struct StreamCall {
 }
 
 impl StreamCall {
-    /// `None` if the call has another form, which the emulator will refuse.
+    /// `None` if the call has another form, or more than Kinesis takes: the emulator will refuse it.
     pub(crate) fn new(operation: &str, body: Value, name: String, stream: Arc<Stream>) -> Option<Self> {
         let is_batch = operation == "PutRecords";
         let one = std::slice::from_ref(&body);
@@ -104,9 +108,13 @@ impl StreamCall {
                 action: "put",
                 key: format!("{key} {}", hex(&data)),
                 units: 1.0,
+                known_as: None,
             });
         }
-        (!entries.is_empty()).then_some(Self {
+        // The emulator sees that there are too many only if it sees all of them.
+        let is_refused =
+            records.len() > MOST_RECORDS || records.iter().map(|(_, bytes)| bytes).sum::<usize>() > LARGEST_CALL;
+        (!entries.is_empty() && !is_refused).then_some(Self {
             is_batch,
             body,
             name,

@@ -43,6 +43,8 @@ pub(crate) struct Entry {
     pub(crate) key: String,
     /// What it takes of the capacity.
     pub(crate) units: f64,
+    /// What the service recognizes a repetition by.
+    pub(crate) known_as: Option<String>,
 }
 
 impl Entry {

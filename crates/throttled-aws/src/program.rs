@@ -1,17 +1,20 @@
 //! The program: its arguments, and what it shows while it runs.
 
-use std::io::{ErrorKind, IsTerminal, stderr};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use clap::{ArgGroup, Parser};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::config::Config;
+use crate::front::Front;
 use crate::journal::Figures;
 use crate::registry::lock;
 use crate::server::Server;
@@ -87,12 +90,12 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         ErrorKind::InvalidInput => error.to_string(),
         _ => format!("cannot listen on {}: {error}", arguments.listen),
     })?;
-    // The only line of the standard output, for scripts that chose port 0.
-    println!("{}", server.endpoint());
-    tokio::select! {
-        () = show(&server) => Ok(()),
-        ended = stopped() => ended.map_err(|error| error.to_string()),
-    }
+    // The only line of the standard output, for scripts that chose port 0. It serves even if nothing reads it.
+    let _ = writeln!(stdout(), "{}", server.endpoint());
+    let front = Arc::clone(&server.front);
+    // In a thread of its own, which nothing waits for: a standard error that is not read blocks it.
+    thread::spawn(move || show(&front));
+    stopped().await.map_err(|error| error.to_string())
 }
 
 /// A signal has asked it to end.
@@ -111,33 +114,28 @@ async fn stopped() -> std::io::Result<()> {
 }
 
 /// A line for each destination that is renewed each second, or lines of JSON where there is no terminal.
-async fn show(server: &Server) {
-    let mut each_second = interval(Duration::from_secs(1));
-    each_second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+fn show(front: &Front) {
     let screen = stderr().is_terminal().then(MultiProgress::new);
-    let mut before: std::collections::BTreeMap<(&'static str, String), Shown> = std::collections::BTreeMap::new();
+    let mut before: BTreeMap<(&'static str, String), Shown> = BTreeMap::new();
     loop {
-        each_second.tick().await;
-        let counted = lock(&server.front.shared.ledger).counted().clone();
+        let counted = lock(&front.shared.ledger).counted().clone();
         for (destination, figures) in counted {
             let last = before.entry(destination.clone()).or_default();
             if last.figures == figures && screen.is_none() {
                 continue;
             }
             let (service, name) = destination;
-            match &screen {
-                Some(screen) => {
-                    let bar = last.bar.get_or_insert_with(|| screen.add(line()));
-                    let most = server.front.resources.writes_per_second(service, &name);
-                    bar.set_message(text(service, &name, &last.figures, &figures, most));
-                }
-                None => eprintln!(
-                    "{}",
-                    json!({"service": service, "destination": name, "figures": figures})
-                ),
+            if let Some(screen) = &screen {
+                let bar = last.bar.get_or_insert_with(|| screen.add(line()));
+                let most = front.resources.writes_per_second(service, &name);
+                bar.set_message(text(service, &name, &last.figures, &figures, most));
+            } else {
+                let line = json!({"service": service, "destination": name, "figures": figures});
+                let _ = writeln!(stderr(), "{line}");
             }
             last.figures = figures;
         }
+        thread::sleep(Duration::from_secs(1));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls to SQS that take capacity.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use aws_batch_simulator::{AdmissionControl, Capacity, Demand, Place};
@@ -16,6 +17,10 @@ use crate::registry::lock;
 const FIFO: f64 = 300.0;
 /// With high throughput, in the largest regions. From the same page.
 const HIGH_THROUGHPUT: f64 = 70_000.0;
+
+/// Entries of one call, and bytes of its messages without their attributes. From the same page.
+const MOST_ENTRIES: usize = 10;
+const LARGEST_BATCH: usize = 1_048_576;
 
 /// A queue.
 pub(crate) struct Queue {
@@ -100,10 +105,13 @@ fn kind(operation: &str) -> Option<Kind> {
 }
 
 impl QueueCall {
-    /// `None` if the call has another form, which the emulator will refuse.
+    /// `None` if the call has another form, or more than SQS takes: the emulator will refuse it.
     pub(crate) fn new(operation: &str, body: Value, name: String, queue: Arc<Queue>) -> Option<Self> {
         let kind = kind(operation)?;
         let is_batch = operation.ends_with("Batch");
+        if is_batch && is_refused_as_a_whole(body["Entries"].as_array()?) {
+            return None;
+        }
         let one = std::slice::from_ref(&body);
         let of_call = if is_batch {
             body["Entries"].as_array()?.as_slice()
@@ -121,9 +129,32 @@ impl QueueCall {
         })
     }
 
+    /// A FIFO queue answers a message that it has already with the number of that one.
+    fn recognize(&mut self, answer: &Value) {
+        let sent = if self.is_batch {
+            answer["Successful"].as_array().map_or(&[][..], Vec::as_slice)
+        } else {
+            std::slice::from_ref(answer)
+        };
+        for (place, entry) in self.entries.iter_mut().enumerate() {
+            let id = &self.body["Entries"][place]["Id"];
+            let Some(sent) = sent.iter().find(|sent| sent["Id"] == *id) else {
+                continue;
+            };
+            entry.known_as = sent["SequenceNumber"].as_str().map(str::to_owned);
+        }
+    }
+
     fn list(&self) -> &[Value] {
         self.body["Entries"].as_array().map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether SQS refuses a batch because of what it is as a whole. The emulator sees that only if it sees all of it.
+fn is_refused_as_a_whole(entries: &[Value]) -> bool {
+    let ids: HashSet<&str> = entries.iter().filter_map(|entry| entry["Id"].as_str()).collect();
+    let bodies = entries.iter().filter_map(|entry| entry["MessageBody"].as_str());
+    entries.len() > MOST_ENTRIES || ids.len() < entries.len() || bodies.map(str::len).sum::<usize>() > LARGEST_BATCH
 }
 
 fn entry_of(kind: Kind, entry: &Value) -> Entry {
@@ -148,6 +179,7 @@ fn entry_of(kind: Kind, entry: &Value) -> Entry {
         action,
         key,
         units: 1.0,
+        known_as: None,
     }
 }
 
@@ -225,6 +257,9 @@ impl Plan for QueueCall {
         if self.kind == Kind::Receive {
             let received = answer["Messages"].as_array().map_or(0, Vec::len);
             self.entries[0].units = u32::try_from(received).unwrap_or(u32::MAX).into();
+        }
+        if self.kind == Kind::Send && is_fifo(&self.name) {
+            self.recognize(answer);
         }
         if !self.is_batch {
             return;

@@ -142,7 +142,10 @@ impl AdmissionControl {
     }
 
     fn refusal(&mut self, now: Instant, demand: &Demand) -> Option<Throttle> {
-        if let Some(limit) = self.table.refusal(demand.place, demand.units, now) {
+        // A read of an index takes nothing of the table, which may be in debt.
+        if demand.units > 0.0
+            && let Some(limit) = self.table.refusal(demand.place, demand.units, now)
+        {
             return Some(Throttle::of_table(limit));
         }
         demand.indexes.iter().find_map(|part| {

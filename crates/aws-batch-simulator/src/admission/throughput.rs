@@ -53,10 +53,10 @@ impl Throughput {
         }
     }
 
-    /// The number of partitions (at least 1) that share the capacity. Each accepts at most 1,000 units per second, even if the
-    /// table has more left, and can use the unused capacity of the last second.
+    /// The number of partitions that share the capacity. Each accepts at most 1,000 units per second, even if the table has more
+    /// left, and can use the unused capacity of the last second. With 0 there are none, and no key range has a limit of its own.
     pub fn partitions(mut self, count: usize) -> Self {
-        self.partitions = Some(count.max(1));
+        self.partitions = Some(count).filter(|count| *count > 0);
         self
     }
 

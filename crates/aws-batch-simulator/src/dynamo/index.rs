@@ -79,16 +79,18 @@ impl Index {
 
     /// The capacity that a write needs of the index, for the new item and for the old item that it replaces.
     ///
-    /// An item that moves to another key of the index is deleted in one place and put in another.
+    /// An item that moves to another key of the index is deleted in one place and put in another. One that stays as it is takes
+    /// nothing, as measured on `DynamoDB` for nubo-db/dynoxide#176.
     pub(super) fn demands(
         &self,
         number: usize,
         old: Option<(&Value, f64)>,
         new: Option<(&Value, f64)>,
     ) -> impl Iterator<Item = IndexDemand> {
+        let is_same = old.zip(new).is_some_and(|((before, _), (after, _))| before == after);
         let place = |(item, units): (&Value, f64)| Some((self.schema.place(item.as_object()?)?, units));
-        let (old, new) = (old.and_then(place), new.and_then(place));
-        let both = match (old, new) {
+        let both = match (old.and_then(place), new.and_then(place)) {
+            _ if is_same => [None, None],
             (Some((from, before)), Some((to, after))) if from == to => [Some((to, before.max(after))), None],
             (old, new) => [old, new],
         };

@@ -1,5 +1,8 @@
 //! A batch: its entries table by table, of which some are forwarded and the others are unprocessed.
 
+use std::collections::HashSet;
+
+use aws_batch_simulator::item_size;
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
@@ -7,7 +10,30 @@ use super::plan::TableCall;
 use crate::plan::{Decision, keep};
 use crate::registry::last_part;
 
+// From `BatchWriteItem` and `BatchGetItem` of the API reference, and "Quotas in Amazon DynamoDB".
+const MOST_WRITES: usize = 25;
+const MOST_KEYS: usize = 100;
+const LARGEST_ITEM: usize = 400 * 1024;
+
 impl TableCall {
+    /// Whether `DynamoDB` refuses a batch because of what it is as a whole. The emulator sees that only if it sees all of it.
+    pub(super) fn is_refused_as_a_whole(&self) -> bool {
+        let most = match self.operation {
+            Operation::BatchWriteItem => MOST_WRITES,
+            Operation::BatchGetItem => MOST_KEYS,
+            _ => return false,
+        };
+        let mut keys = HashSet::new();
+        let mut is_allowed = |place: usize, entry: &Value| {
+            let item = item_of(entry);
+            let key = self.tables[place].keys.key_of(item);
+            key.is_some_and(|key| keys.insert((place, key)))
+                && item_size(item).is_none_or(|bytes| bytes <= LARGEST_ITEM)
+        };
+        self.entries.len() > most
+            || !(0..self.names.len()).all(|place| self.list(place).iter().all(|entry| is_allowed(place, entry)))
+    }
+
     /// The decisions on the entries of a batch of this table, in their order.
     fn decisions_of<'a>(&self, destination: usize, decisions: &'a [Decision]) -> &'a [Decision] {
         let before = self
@@ -73,10 +99,7 @@ impl TableCall {
             };
             let table = &self.tables[place];
             // An emulator may write numbers in another way or leave out members, but not those of the key.
-            let key = |entry: &Value| {
-                let items = [&entry["PutRequest"]["Item"], &entry["DeleteRequest"]["Key"], entry];
-                items.into_iter().find_map(|item| table.keys.key_of(item))
-            };
+            let key = |entry: &Value| table.keys.key_of(item_of(entry));
             let keys: Vec<String> = self.list_of(of_table).iter().filter_map(key).collect();
             let before = self.entries.iter().filter(|entry| entry.destination < place).count();
             for (number, entry) in self.list(place).iter().enumerate() {
@@ -111,4 +134,12 @@ impl TableCall {
             }
         }
     }
+}
+
+/// The item or the key of an entry of a batch.
+fn item_of(entry: &Value) -> &Value {
+    let members = entry
+        .pointer("/PutRequest/Item")
+        .or(entry.pointer("/DeleteRequest/Key"));
+    members.unwrap_or(entry)
 }

@@ -46,6 +46,12 @@ pub(super) struct Used<'a> {
     pub(super) of_locals: BTreeMap<&'a str, f64>,
 }
 
+impl Used<'_> {
+    pub(super) fn all(&self) -> f64 {
+        self.of_table + self.of_globals.values().chain(self.of_locals.values()).sum::<f64>()
+    }
+}
+
 fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
     match &answer["ConsumedCapacity"] {
         Value::Array(tables) => tables.iter().find(|table| table["TableName"] == name),
@@ -56,6 +62,8 @@ fn of_table<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
 
 /// What only an answer that is divided by indexes has.
 const PARTS: [&str; 3] = ["Table", "GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
+
+const UNITS: [&str; 3] = ["CapacityUnits", "ReadCapacityUnits", "WriteCapacityUnits"];
 
 /// The consumed capacity of the answer: as it was asked for, with the units that were charged.
 pub(super) fn show<'a>(answer: &mut Value, mode: Option<&str>, is_list: bool, used: impl Iterator<Item = Used<'a>>) {
@@ -75,16 +83,21 @@ pub(super) fn show<'a>(answer: &mut Value, mode: Option<&str>, is_list: bool, us
                 ("GlobalSecondaryIndexes", &used.of_globals),
                 ("LocalSecondaryIndexes", &used.of_locals),
             ];
+            // Answers to transactions repeat the units under a name of their kind.
+            let is_repeated = |name: &&str| *name == "CapacityUnits" || !shown[*name].is_null();
+            let names: Vec<&str> = UNITS.into_iter().filter(is_repeated).collect();
+            let part = |units: f64| names.iter().map(|name| (*name, json!(units))).collect::<Value>();
+            for name in &names {
+                shown[*name] = json!(used.all());
+            }
             if mode == "INDEXES" {
-                shown["Table"] = json!({"CapacityUnits": used.of_table});
+                shown["Table"] = part(used.of_table);
                 for (kind, indexes) in indexes {
                     for (name, units) in indexes {
-                        shown[kind][name] = json!({ "CapacityUnits": units });
+                        shown[kind][name] = part(*units);
                     }
                 }
             }
-            let of_indexes = indexes.iter().flat_map(|(_, indexes)| indexes.values()).sum::<f64>();
-            shown["CapacityUnits"] = json!(used.of_table + of_indexes);
             shown
         })
         .collect();

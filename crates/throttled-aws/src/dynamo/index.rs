@@ -11,7 +11,7 @@ use super::keys::Keys;
 /// A global or a local index.
 pub(super) struct Index {
     pub(super) name: String,
-    keys: Keys,
+    pub(super) keys: Keys,
     /// The names of the attributes that it stores; `None`: all.
     stored: Option<BTreeSet<String>>,
 }

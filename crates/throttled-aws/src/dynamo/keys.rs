@@ -5,6 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use aws_batch_simulator::Place;
 use serde_json::{Map, Value};
 
+use super::key_condition::partition_value;
+
 /// The names of the attributes of a primary key.
 pub(super) struct Keys {
     partition: String,
@@ -48,6 +50,11 @@ impl Keys {
             None => 0,
         };
         Some(Place::new(hash(item.get(&self.partition)?), sort))
+    }
+
+    /// The position of what a query reads; `None` if it does not say of which partition key.
+    pub(super) fn place_of_query(&self, query: &Value) -> Option<Place> {
+        Some(Place::new(hash(partition_value(query, &self.partition)?), 0))
     }
 }
 

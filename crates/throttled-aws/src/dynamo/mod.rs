@@ -4,6 +4,7 @@ mod batch;
 mod change;
 mod consumed;
 mod index;
+mod key_condition;
 mod keys;
 mod operation;
 mod plan;

@@ -47,8 +47,8 @@ pub(crate) struct TableCall {
 }
 
 impl TableCall {
-    /// `None` if the call has another form, which the emulator will refuse. `tables` are those of `names`; `replaced` is what was
-    /// read by [`replaced_by`](super::replaced_by).
+    /// `None` if the call has another form, or more than `DynamoDB` takes: the emulator will refuse it. `tables` are those of `names`;
+    /// `replaced` is what was read by [`replaced_by`](super::replaced_by).
     pub(crate) fn new(
         operation: &str,
         body: Value,
@@ -66,23 +66,25 @@ impl TableCall {
             replaced,
         };
         for write in writes(call.operation, &body, &call.names)? {
-            call.add_write(&write);
+            call.add_write(&write, body["ClientRequestToken"].as_str());
         }
         call.add_reads(&body)?;
         call.body = body;
-        (!call.entries.is_empty()).then_some(call)
+        (!call.entries.is_empty() && !call.is_refused_as_a_whole()).then_some(call)
     }
 
-    fn add_write(&mut self, write: &Write<'_>) {
+    fn add_write(&mut self, write: &Write<'_>, known_as: Option<&str>) {
         let table = &self.tables[write.destination];
         let item = write.change.item();
         let old = replaced(&self.replaced, &self.names[write.destination].1, &table.keys, item);
-        let taken = table.taken(write.change, old).times(write.factor);
+        let mut taken = table.taken(write.change, old);
+        taken.of_table *= write.factor;
         self.entries.push(Entry {
             destination: write.destination,
             action: write.change.action(),
             key: table.keys.key_of(item).unwrap_or_else(|| "?".to_owned()),
             units: taken.of_pool(),
+            known_as: known_as.map(str::to_owned),
         });
         self.taken.push(taken);
     }
@@ -188,27 +190,22 @@ impl Plan for TableCall {
                 name,
                 ..Used::default()
             };
-            for taken in places.iter().map(|place| &self.taken[*place]) {
-                used.of_table += taken.of_table;
-                for (index, _, units) in &taken.of_globals {
-                    *used.of_globals.entry(&table.globals[*index].name).or_default() += units;
-                }
-                for (index, units) in &taken.of_locals {
-                    *used.of_locals.entry(&table.locals[*index].name).or_default() += units;
-                }
+            for place in &places {
+                add(&mut used, &self.taken[*place], table);
             }
             // What the emulator says about indexes of writes is not compared: many count each index of the new item.
-            let said = if is_read || !table.has_indexes() {
-                said(answer, name)
+            let (said, before) = if is_read || !table.has_indexes() {
+                (said(answer, name), used.all())
             } else {
-                said_without_indexes(answer, name)
+                (said_without_indexes(answer, name), used.of_table)
             };
             // Of an eventually consistent query only half a unit was charged before.
             let said = said.unwrap_or_default().max(self.units_returned(destination, answer));
-            let more = said - used.of_table;
+            let more = said - before;
             if more > 0.0 {
-                used.of_table += more;
-                table.charge(is_read, &Taken::new(self.taken[*first].place, more));
+                let taken = table.taken_of(self.body["IndexName"].as_str(), self.taken[*first].place, more);
+                add(&mut used, &taken, table);
+                table.charge(is_read, &taken);
                 self.entries[*first].units += more;
             }
             all.push(used);
@@ -231,6 +228,16 @@ impl Plan for TableCall {
                 self.tables[entry.destination].give_back(self.operation.is_read(), taken);
             }
         }
+    }
+}
+
+fn add<'a>(used: &mut Used<'a>, taken: &Taken, table: &'a Table) {
+    used.of_table += taken.of_table;
+    for (index, _, units) in &taken.of_globals {
+        *used.of_globals.entry(&table.globals[*index].name).or_default() += units;
+    }
+    for (index, units) in &taken.of_locals {
+        *used.of_locals.entry(&table.locals[*index].name).or_default() += units;
     }
 }
 

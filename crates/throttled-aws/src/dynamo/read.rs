@@ -1,12 +1,11 @@
 //! What a read takes: before it a unit or half of one, afterwards what it has returned.
 
-use aws_batch_simulator::item_size;
+use aws_batch_simulator::{Place, item_size};
 use serde_json::Value;
 
 use super::consumed::read_units;
 use super::operation::Operation;
 use super::plan::TableCall;
-use super::taken::Taken;
 use crate::plan::Entry;
 
 impl TableCall {
@@ -17,26 +16,35 @@ impl TableCall {
                 for place in 0..self.names.len() {
                     let of_table = &body["RequestItems"][&self.names[place].0];
                     for key in of_table["Keys"].as_array()? {
-                        self.add_read(place, key, is_consistent(of_table));
+                        let position = self.tables[place].place(key);
+                        self.add_read(place, position, None, is_consistent(of_table));
                     }
                 }
             }
-            Operation::GetItem => self.add_read(0, &body["Key"], is_consistent(body)),
-            // The partition is not known from the request; what was read is charged afterwards.
-            Operation::Query | Operation::Scan => self.add_read(0, &Value::Null, false),
+            Operation::GetItem => {
+                let position = self.tables[0].place(&body["Key"]);
+                self.add_read(0, position, None, is_consistent(body));
+            }
+            // What was read is charged afterwards.
+            Operation::Query | Operation::Scan => {
+                let position = self.tables[0].place_of_page(body);
+                self.add_read(0, position, body["IndexName"].as_str(), false);
+            }
             _ => {}
         }
         Some(())
     }
 
-    fn add_read(&mut self, destination: usize, key: &Value, is_consistent: bool) {
+    fn add_read(&mut self, destination: usize, place: Place, index: Option<&str>, is_consistent: bool) {
         let units = read_units(0, is_consistent);
-        self.taken.push(Taken::new(self.tables[destination].place(key), units));
+        let table = &self.tables[destination];
+        self.taken.push(table.taken_of(index, place, units));
         self.entries.push(Entry {
             destination,
             action: "read",
             key: String::new(),
             units,
+            known_as: None,
         });
     }
 

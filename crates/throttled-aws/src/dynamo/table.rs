@@ -1,6 +1,7 @@
 //! A table: its keys, its indexes and its capacity.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_batch_simulator::{AdmissionControl, OnDemand, Place, Throughput};
 use serde_json::Value;
@@ -22,6 +23,9 @@ const READS: f64 = 3.0;
 const WRITES_OF_A_PARTITION: f64 = 1_000.0;
 const READS_OF_A_PARTITION: f64 = WRITES_OF_A_PARTITION * READS;
 
+/// 2^64 divided by the golden ratio: its multiples are distributed evenly.
+const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// More than any table of a test has: units of a file may be any number.
 const MOST_PARTITIONS: f64 = 10_000.0;
 
@@ -32,6 +36,8 @@ pub(crate) struct Table {
     pub(super) locals: Vec<Index>,
     pub(super) is_on_demand: bool,
     capacity: Mutex<Capacity>,
+    /// Reads without a position of their own.
+    pages: AtomicU64,
 }
 
 struct Capacity {
@@ -48,18 +54,27 @@ impl Table {
         // Of a table whose writes are provisioned, reads are, too.
         reads.units = reads.units.or(writes.units.map(|units| units * READS));
         let partitions = limits.partitions.or(writes.partitions_with(&reads));
-        let mut control = AdmissionControl::new(writes.throughput(limits, partitions, 1.0), now, seed);
+        let mut capacity = Capacity {
+            writes: AdmissionControl::new(writes.throughput(limits, partitions, 1.0), now, seed),
+            reads: AdmissionControl::new(reads.throughput(limits, partitions, READS), now, !seed),
+        };
+        // The file's units of the table alone do not limit an index whose units nothing shows.
+        let has_writes = limits.write_units.is_some();
+        let has_reads = has_writes || limits.read_units.is_some();
         let mut globals = Vec::new();
         for index in described["GlobalSecondaryIndexes"].as_array().into_iter().flatten() {
-            let provision = Provision::of(index, "Write", None);
-            let throughput = provision.throughput(&TableLimits::default(), provision.partitions_with(&reads), 1.0);
-            // The file's units of the table alone do not limit an index whose units nothing tells.
-            let throughput = if provision.units.is_none() && limits.write_units.is_some() {
-                Throughput::default()
-            } else {
-                throughput
+            let writes = Provision::of(index, "Write", None);
+            let reads = Provision::of(index, "Read", None);
+            let partitions = writes.partitions_with(&reads);
+            let throughput = |provision: &Provision, is_of_the_file, scale| {
+                if provision.units.is_none() && is_of_the_file {
+                    Throughput::default()
+                } else {
+                    provision.throughput(&TableLimits::default(), partitions, scale)
+                }
             };
-            control = control.with_index(throughput, now);
+            capacity.writes = capacity.writes.with_index(throughput(&writes, has_writes, 1.0), now);
+            capacity.reads = capacity.reads.with_index(throughput(&reads, has_reads, READS), now);
             globals.push(Index::described(index, &keys)?);
         }
         let locals = described["LocalSecondaryIndexes"].as_array().into_iter().flatten();
@@ -70,11 +85,34 @@ impl Table {
             keys,
             globals,
             is_on_demand: writes.units.is_none(),
-            capacity: Mutex::new(Capacity {
-                writes: control,
-                reads: AdmissionControl::new(reads.throughput(limits, partitions, READS), now, !seed),
-            }),
+            capacity: Mutex::new(capacity),
+            pages: AtomicU64::default(),
         })
+    }
+
+    /// The position of a query, or of the page of a scan: pages are spread over all partitions, since the emulator reads in an order of
+    /// its own.
+    pub(super) fn place_of_page(&self, request: &Value) -> Place {
+        let index = self.globals.iter().find(|index| request["IndexName"] == *index.name);
+        let keys = index.map_or(&self.keys, |index| &index.keys);
+        keys.place_of_query(request).unwrap_or_else(|| {
+            let number = self.pages.fetch_add(1, Ordering::Relaxed);
+            Place::new(number.wrapping_mul(GOLDEN_RATIO), 0)
+        })
+    }
+
+    /// What an entry takes of the table, or of the index with this name: a local one is part of its table.
+    pub(super) fn taken_of(&self, index: Option<&str>, place: Place, units: f64) -> Taken {
+        let number = |of_kind: &[Index]| of_kind.iter().position(|known| Some(&*known.name) == index);
+        let mut taken = Taken::new(place, 0.0);
+        if let Some(number) = number(&self.globals) {
+            taken.of_globals.push((number, place, units));
+        } else if let Some(number) = number(&self.locals) {
+            taken.of_locals.push((number, units));
+        } else {
+            taken.of_table = units;
+        }
+        taken
     }
 
     /// What a write takes that replaces this item, if there is one and it is known.
@@ -207,7 +245,7 @@ impl Provision {
                 None => growth,
             })
         };
-        if let Some(partitions) = partitions.filter(|partitions| *partitions > 0) {
+        if let Some(partitions) = partitions {
             throughput = throughput.partitions(partitions);
         }
         if let Some(burst) = limits.burst {

@@ -28,7 +28,7 @@ impl Taken {
         self.of_table + self.of_locals.iter().map(|(_, units)| units).sum::<f64>()
     }
 
-    /// The same as often as it counts: twice in a transaction.
+    /// The same on another scale, or negative.
     pub(super) fn times(mut self, factor: f64) -> Self {
         self.of_table *= factor;
         self.of_globals.iter_mut().for_each(|(_, _, units)| *units *= factor);

@@ -63,7 +63,7 @@ async fn sixteen_mebibytes_are_taken_and_a_byte_more_is_not() {
     assert_eq!(client.tables("BatchWriteItem", body.clone()).await.status, 200);
     body["Padding"] = json!("x".repeat(padding + 1));
     let answer = client.tables("BatchWriteItem", body).await;
-    assert_eq!(answer.status, 413);
+    assert_eq!((answer.status, &*answer.headers["connection"]), (413, "close"));
     assert!(
         answer.json()["message"].as_str().unwrap().contains("16777216"),
         "{answer:?}"

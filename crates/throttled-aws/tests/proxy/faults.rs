@@ -1,7 +1,10 @@
 //! Faults by file and by HTTP, the journal and the figures.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use throttled_aws::Config;
+use tokio::io::AsyncWriteExt;
 
 use super::Proxy;
 use super::wire::batch;
@@ -264,4 +267,110 @@ fn a_latency_without_end_is_refused_where_it_is() {
         assert!(error.contains("line 2") && error.contains(range), "{error}");
     }
     assert!(Config::parse("[latency]\nmedian = \"1h\"\nsigma = 3\nslow_factor = 1000\n").is_ok());
+}
+
+const OF_S3: &str = "authorization: AWS4-HMAC-SHA256 Credential=k/20261128/us-east-1/s3/aws4_request";
+
+/// A put of an object of this many bytes, of which some are sent.
+fn put_of(bytes: usize, sent: usize) -> Vec<u8> {
+    let head = format!("PUT /bucket/key HTTP/1.1\r\nhost: a\r\n{OF_S3}\r\ncontent-length: {bytes}\r\n\r\n");
+    [head.as_bytes(), &vec![b'x'; sent]].concat()
+}
+
+#[tokio::test]
+async fn the_connection_of_a_call_that_a_fault_answers_takes_the_next_one() {
+    let file = "[[faults]]\nservice = \"s3\"\nnext = [\"throttle\", { error = { status = 500 } }]\n";
+    let proxy = Proxy::new(file).await;
+    let mut client = proxy.connect().await;
+    for status in [503, 500, 200] {
+        client.send(&put_of(1_000_000, 1_000)).await;
+        client.send(&vec![b'x'; 999_000]).await;
+        assert_eq!(client.answer().await.unwrap().status, status);
+    }
+    assert_eq!(proxy.emulator.received("")[0].bytes.len(), 1_000_000);
+}
+
+#[tokio::test]
+async fn the_answer_to_a_call_whose_body_is_too_long_to_be_read_closes_the_connection() {
+    let proxy = Proxy::new("[[faults]]\nservice = \"s3\"\nfault = \"throttle\"\n").await;
+    let mut client = proxy.connect().await;
+    client.send(&put_of(1_000_000_000, 17_000_000)).await;
+    let answer = client.answer().await.unwrap();
+    assert_eq!((answer.status, &*answer.headers["connection"]), (503, "close"));
+}
+
+#[tokio::test]
+async fn a_put_that_hangs_ends_with_its_connection() {
+    let proxy = Proxy::new("[[faults]]\nservice = \"s3\"\nfault = \"hung\"\n").await;
+    let mut client = proxy.connect().await;
+    client.send(&put_of(1_000_000, 1_000_000)).await;
+    client.stream.shutdown().await.unwrap();
+    // It would otherwise stay open.
+    let ended = tokio::time::timeout(Duration::from_secs(30), client.answer()).await;
+    assert!(ended.unwrap().is_err());
+}
+
+/// A queue that says of a message that it is one that it has: the same sequence number.
+#[tokio::test]
+async fn what_the_service_recognizes_as_sent_before_is_applied_once() {
+    let proxy = Proxy::new("[[faults]]\ndestination = \"jobs.fifo\"\nnext = [\"lost\"]\n").await;
+    proxy.emulator.answers(|target, body| {
+        let sent = |entry: &Value| {
+            // It has forgotten the one with `b`.
+            let number = if entry["Id"] == "b" {
+                &entry["MessageBody"]
+            } else {
+                &json!("7")
+            };
+            json!({"Id": entry["Id"], "MessageId": "m", "SequenceNumber": number})
+        };
+        let sent = body["Entries"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(sent)
+            .collect::<Value>();
+        let answer = json!({ "Successful": sent }).to_string();
+        target.ends_with("SendMessageBatch").then_some((200, answer))
+    });
+    let url = "http://a/0/jobs.fifo";
+    let message = |id: &str, body: &str| json!({"Id": id, "MessageBody": body, "MessageGroupId": "g", "MessageDeduplicationId": id});
+    for body in ["1", "2"] {
+        let send = json!({"QueueUrl": url, "Entries": [message("a", body), message("b", body)]});
+        let _ = proxy.connect().await.call("AmazonSQS.SendMessageBatch", &send).await;
+    }
+    let put = json!({"Put": {"TableName": "orders", "Item": {"id": {"S": "a"}}}});
+    for (token, table) in [("a", "same"), ("a", "same"), ("a", "others"), ("b", "others")] {
+        let mut put = put.clone();
+        put["Put"]["TableName"] = json!(table);
+        let call = json!({"TransactItems": [put], "ClientRequestToken": token});
+        proxy.connect().await.tables("TransactWriteItems", call).await;
+    }
+    let mut client = proxy.connect().await;
+    let figures = client.get("figures").await;
+    let applied = |service: &str, name: &str, action: &str| figures[service][name]["applied"][action].clone();
+    assert_eq!(applied("sqs", "jobs.fifo", "send"), json!({"keys": 2, "twice": 1}));
+    assert_eq!(applied("dynamodb", "same", "put"), json!({"keys": 1, "twice": 0}));
+    assert_eq!(applied("dynamodb", "others", "put"), json!({"keys": 1, "twice": 1}));
+    let journal = client.get("journal?destination=jobs.fifo").await;
+    assert_eq!(journal["entries"][2]["known_as"], "7");
+}
+
+#[tokio::test]
+async fn the_journal_keeps_digests_of_long_keys() {
+    let proxy = Proxy::new("").await;
+    let mut client = proxy.connect().await;
+    for bytes in [100, 1_000_000] {
+        let item = json!({"id": {"S": "x".repeat(bytes)}});
+        let call = json!({"TableName": "orders", "Item": item});
+        client.tables("PutItem", call).await;
+    }
+    let journal = client.get("journal").await;
+    let lengths: Vec<usize> = journal["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["key"].as_str().unwrap().len())
+        .collect();
+    assert_eq!(lengths, [100 + r#"{"id":{"S":""}}"#.len(), 32]);
 }

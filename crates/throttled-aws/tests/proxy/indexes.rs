@@ -293,3 +293,30 @@ async fn what_an_emulator_says_about_indexes_is_not_charged_to_the_table() {
         assert_eq!(figures["dynamodb"]["orders"]["written"], units, "{consumed}");
     }
 }
+
+/// As measured on `DynamoDB` for nubo-db/dynoxide#188: of a transaction the base table alone takes twice the units.
+#[tokio::test]
+async fn a_transaction_takes_once_of_an_index_and_twice_of_the_table() {
+    let table = Table::new("", 1_000_000.0).await;
+    let part = json!({"CapacityUnits": 1.0, "WriteCapacityUnits": 1.0});
+    let mut said = json!({"TableName": "orders", "CapacityUnits": 3.0, "WriteCapacityUnits": 3.0, "Table": part});
+    said["GlobalSecondaryIndexes"] = json!({"by_g": part});
+    table
+        .proxy
+        .emulator
+        .answers(move |target, _| match target.rsplit('.').next().unwrap() {
+            "DescribeTable" => Some((200, described(1_000_000.0).to_string())),
+            "TransactWriteItems" => Some((200, json!({ "ConsumedCapacity": [said] }).to_string())),
+            _ => None,
+        });
+    let put = json!({"Put": {"TableName": "orders", "Item": item(&[("g", "a"), ("l", "a")])}});
+    let call = json!({"TransactItems": [put], "ReturnConsumedCapacity": "INDEXES"});
+    let answer = table.proxy.connect().await.tables("TransactWriteItems", call).await;
+    let units = |units: f64| json!({"CapacityUnits": units, "WriteCapacityUnits": units});
+    let mut consumed = units(4.0);
+    consumed["TableName"] = json!("orders");
+    consumed["Table"] = units(2.0);
+    consumed["GlobalSecondaryIndexes"] = json!({"by_g": units(1.0)});
+    consumed["LocalSecondaryIndexes"] = json!({"by_l": units(1.0)});
+    assert_eq!(answer.json()["ConsumedCapacity"], json!([consumed]));
+}

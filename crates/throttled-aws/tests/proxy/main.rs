@@ -5,7 +5,11 @@ mod connections;
 mod emulator;
 mod faults;
 mod indexes;
+#[cfg(unix)]
+mod program;
+mod queries;
 mod queues_and_streams;
+mod refusals;
 mod reports;
 mod tables;
 mod wire;

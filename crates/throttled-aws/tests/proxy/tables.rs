@@ -396,3 +396,17 @@ async fn a_table_that_does_not_exist_is_refused_by_the_emulator() {
     );
     assert_eq!(client.get("figures").await["passed"]["dynamodb.BatchWriteItem"], 1);
 }
+
+#[tokio::test]
+async fn an_on_demand_table_has_no_limit_of_a_partition_if_the_file_says_so() {
+    // 25 items of 390 units: a partition takes two of them, and the table has 4,000.
+    for (file, most) in [("", 8), ("[tables.orders]\npartitions = 0\n", 10)] {
+        let proxy = Proxy::new(file).await;
+        let answer = proxy.connect().await.tables("BatchWriteItem", batch(0..25, 390)).await;
+        let left = answer.json()["UnprocessedItems"]["orders"]
+            .as_array()
+            .map_or(0, Vec::len);
+        assert!(25 - left <= most, "{file}: {left}");
+        assert!(most == 8 || left == 15, "{file}: {left}");
+    }
+}
