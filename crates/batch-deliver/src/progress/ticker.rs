@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::estimate::{self, ProgressEstimate};
+use crate::blocking::OwnRuntime;
 use crate::console::{Console, grouped, rate, time};
 use crate::sink::{Progress, Snapshot};
 use crate::source::Counts;
@@ -30,18 +31,26 @@ pub(crate) struct WatchedDelivery {
     pub(crate) every: Duration,
 }
 
-/// Prints the progress of the delivery until it is dropped.
-pub(crate) struct Ticker(JoinHandle<()>);
+/// Prints the progress of the delivery until it is dropped, in a thread of its own: while an output is not read, it waits with the newest
+/// figures, and the delivery does not.
+pub(crate) struct Ticker {
+    ticking: JoinHandle<()>,
+    _runtime: OwnRuntime,
+}
 
 impl Ticker {
     pub(crate) fn start(watched: WatchedDelivery, console: Console, stop: Stop) -> Self {
-        Self(tokio::spawn(tick(watched, console, stop)))
+        let runtime = OwnRuntime::start().unwrap_or_default();
+        Self {
+            ticking: runtime.spawn(tick(watched, console, stop)),
+            _runtime: runtime,
+        }
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.0.abort();
+        self.ticking.abort();
     }
 }
 
