@@ -227,7 +227,7 @@ impl<T: Target> Job<T> {
         };
         let options = options.progress(&progress).cancellation(stop.token.clone());
         let ticker = Ticker::start(watched, self.console.clone(), stop);
-        let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
+        let entries = entries(receiver, Arc::clone(&settling), bad_lines.clone());
         let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
         let duplicates = self
             .destination

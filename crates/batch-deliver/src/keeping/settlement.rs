@@ -47,8 +47,11 @@ impl Settlement {
         match (&self.failed, disposition) {
             (Some(failed), Disposition::ConditionFailed) => {
                 let (settling, failed) = (Arc::clone(self), Arc::clone(failed));
-                self.under_way
-                    .spawn(async move { settling.settle_failed(&origin, &failed).await });
+                let held = failed.hold(origin.text.as_ref().map_or(0, |text| text.len()));
+                self.under_way.spawn(async move {
+                    settling.settle_failed(&origin, &failed).await;
+                    drop(held);
+                });
             }
             _ => self.settle(&origin),
         }

@@ -228,3 +228,36 @@ fn a_second_signal_ends_a_delivery_whose_outputs_are_not_read() {
     errors.fill();
     assert_eq!(ended_by_signals(&mut child), Some(1));
 }
+
+#[test]
+fn what_needs_no_place_among_failed_conditions_is_delivered_while_their_pipe_is_not_read() {
+    let (folder, served, output) = (Folder::new(), Served::new(1e6), UnreadPipe::full());
+    folder.write("first.jsonl", items(0..1));
+    folder
+        .run(&format!("load --table items first.jsonl {}", served.arguments()))
+        .expect(0, "1 delivered");
+    folder.write("a.jsonl", items(0..50));
+    let load = "load --table items --if-absent --failed /dev/stdout --concurrency 1 --every 1h a.jsonl";
+    let command = folder.command(&format!("{load} {}", served.arguments()));
+    let child = started(command, output.output(), Stdio::piped());
+    until_there("the items", || (served.table.statistics().applied == 50).then_some(()));
+    assert_eq!(output.written(), items(0..1));
+    let run = Run::from(child.wait_with_output().unwrap());
+    run.expect(0, "49 delivered").expect(0, "1 with a failed condition");
+}
+
+#[test]
+fn a_second_signal_ends_a_load_whose_failed_conditions_are_not_read() {
+    let (folder, served, output) = (Folder::new(), Served::new(1e6), UnreadPipe::full());
+    folder.write("a.jsonl", items(0..200));
+    folder
+        .run(&format!("load --table items a.jsonl {}", served.arguments()))
+        .expect(0, "200 delivered");
+    let calls = served.table.calls();
+    let load = "load --table items --if-absent --failed /dev/stdout a.jsonl";
+    let command = folder.command(&format!("{load} {}", served.arguments()));
+    let mut child = started(command, output.output(), Stdio::null());
+    until_there("all calls", || (served.table.calls() >= calls + 200).then_some(()));
+    assert_eq!(ended_by_signals(&mut child), Some(1));
+    drop(output);
+}
