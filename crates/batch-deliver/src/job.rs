@@ -216,6 +216,7 @@ impl<T: Target> Job<T> {
             under_way: TaskTracker::new(),
             is_repeated,
             left: AtomicU64::new(0),
+            cut_short: AtomicU64::new(0),
         });
         let bad_lines = BadLines::new(Arc::clone(&settling), self.keep_going, self.console.clone());
         let progress = Progress::default();

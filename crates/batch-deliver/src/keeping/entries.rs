@@ -111,6 +111,7 @@ mod tests {
             under_way: TaskTracker::new(),
             is_repeated: false,
             left: AtomicU64::new(0),
+            cut_short: AtomicU64::new(0),
         });
         let bad_lines = BadLines::new(Arc::clone(&settling), 0, Console::new(false, true));
         let (sender, receiver) = mpsc::channel::<RecordBatch<()>>(1);
