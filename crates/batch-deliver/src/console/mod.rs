@@ -43,6 +43,8 @@ pub(crate) struct Console {
     is_bar_shown: Arc<AtomicBool>,
     is_json: bool,
     is_quiet: bool,
+    /// Whether lines are waited for until they are printed.
+    waits: bool,
     /// Whether an event could not be printed.
     is_closed: Arc<AtomicBool>,
 }
@@ -56,13 +58,19 @@ impl Console {
             is_bar_shown: Arc::default(),
             is_json,
             is_quiet,
+            waits: true,
             is_closed: Arc::default(),
         }
     }
 
-    /// The same without a bar, for a worker, whose end is not known.
-    pub(crate) fn without_bar(self) -> Self {
-        Self { bar: None, ..self }
+    /// The same for a worker: without a bar, because its end is not known, and without waiting for lines, because its heartbeats would keep
+    /// a shard meanwhile that others could deliver.
+    pub(crate) fn of_worker(self) -> Self {
+        Self {
+            bar: None,
+            waits: false,
+            ..self
+        }
     }
 
     pub(crate) fn bar(&self) -> Option<&ProgressBar> {
@@ -125,8 +133,11 @@ impl Console {
         }
     }
 
-    /// Prints one line, even if the program is quiet. Blocks while the standard error is not read.
+    /// Prints one line, even if the program is quiet. Blocks while the standard error is not read, except in a worker.
     pub(crate) fn warn(&self, words: &str) {
+        if !self.waits {
+            return self.warn_soon(words);
+        }
         let _printing = WAITING.print(Self::print);
         self.print(words);
     }

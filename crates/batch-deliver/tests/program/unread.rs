@@ -9,9 +9,11 @@ use aws_batch_simulator::{InjectedFault, QueueOptions};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::Value;
 
+use crate::activity::Activity;
 use crate::program::{Folder, LONGEST_WAIT, Run, interrupt, items, until_there};
 use crate::queues::Queues;
 use crate::served::Served;
+use crate::worker::{self, shard};
 
 /// What pipes grow by.
 const PAGE: usize = 4096;
@@ -203,6 +205,17 @@ fn messages_are_moved_while_the_standard_output_is_not_read() {
     let report: Value = serde_json::from_str(written.lines().last().unwrap()).unwrap();
     assert_eq!(report["moved"], 500);
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_shard_is_answered_for_while_the_outputs_of_its_worker_are_not_read() {
+    let (folder, output, errors) = (Folder::new(), UnreadPipe::full(), UnreadPipe::full());
+    folder.write("a.jsonl", items(0..3));
+    let activity = Activity::new([shard("a.jsonl", 0, folder.read("a.jsonl").len())]);
+    let command = worker::command(&folder, &activity, 1_000_000, "--json --every 1ms");
+    let mut child = started(command, output.output(), errors.output());
+    assert_eq!(activity.answer().1["delivered"], 3);
+    assert_eq!(ended_by_signals(&mut child), Some(1));
 }
 
 #[test]
