@@ -181,10 +181,18 @@ impl Console {
 
     /// Prints an event as JSON, with `--json`. Blocks while the standard output is not read.
     pub(crate) fn emit(&self, event: &Value) -> io::Result<()> {
+        self.emit_while(|| true, event)
+    }
+
+    /// Prints an event as JSON, with `--json`, if this holds when no other event is being printed.
+    pub(crate) fn emit_while(&self, holds: impl FnOnce() -> bool, event: &Value) -> io::Result<()> {
         if !self.is_json {
             return Ok(());
         }
         let mut output = standard_output();
+        if !holds() {
+            return Ok(());
+        }
         let printed = writeln!(output, "{event}").and_then(|()| output.flush());
         printed.inspect_err(|_| self.is_closed.store(true, Relaxed))
     }

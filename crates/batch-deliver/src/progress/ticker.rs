@@ -1,6 +1,7 @@
 //! Prints the figures at intervals.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -35,14 +36,17 @@ pub(crate) struct WatchedDelivery {
 /// figures, and the delivery does not.
 pub(crate) struct Ticker {
     ticking: JoinHandle<()>,
+    has_ended: Arc<AtomicBool>,
     _runtime: OwnRuntime,
 }
 
 impl Ticker {
     pub(crate) fn start(watched: WatchedDelivery, console: Console, stop: Stop) -> Self {
         let runtime = OwnRuntime::start().unwrap_or_default();
+        let has_ended = Arc::new(AtomicBool::new(false));
         Self {
-            ticking: runtime.spawn(tick(watched, console, stop)),
+            ticking: runtime.spawn(tick(watched, console, stop, Arc::clone(&has_ended))),
+            has_ended,
             _runtime: runtime,
         }
     }
@@ -50,11 +54,12 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
+        self.has_ended.store(true, Relaxed);
         self.ticking.abort();
     }
 }
 
-async fn tick(watched: WatchedDelivery, console: Console, stop: Stop) {
+async fn tick(watched: WatchedDelivery, console: Console, stop: Stop, has_ended: Arc<AtomicBool>) {
     if console.is_quiet() && !console.is_json() {
         return;
     }
@@ -73,8 +78,11 @@ async fn tick(watched: WatchedDelivery, console: Console, stop: Stop) {
             bar.set_position(figures.done);
             bar.set_message(words());
         } else if console.is_json() {
+            // The report is the last event, even if both have waited for the reader of the others.
+            let event = figures.event(watched.total);
+            let emitted = console.emit_while(|| !has_ended.load(Relaxed), &event);
             // If the standard output is closed, the delivery stops.
-            if console.emit(&figures.event(watched.total)).is_err() {
+            if emitted.is_err() {
                 stop.token.cancel();
                 return;
             }

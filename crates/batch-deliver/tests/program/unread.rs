@@ -133,7 +133,7 @@ fn a_deadline_ends_a_delivery_whose_standard_output_is_not_read_and_the_report_c
 fn a_bad_line_that_cannot_be_printed_does_not_hold_up_the_deadline() {
     let (folder, served, output) = (Folder::new(), Served::new(1e6), UnreadPipe::full());
     folder.write("a.jsonl", format!("{}oops\n{}", items([0]), items(1..3)));
-    let load = "load --table items --json --every 1h --keep-going 1 --deadline 1s a.jsonl";
+    let load = "load --table items --json --every 100ms --keep-going 1 --deadline 1s a.jsonl";
     let command = folder.command(&format!("{load} {}", served.arguments()));
     let mut child = started(command, output.output(), Stdio::piped());
     wait_for(&lines(child.stderr.take().unwrap()), "1 delivered");
@@ -143,7 +143,8 @@ fn a_bad_line_that_cannot_be_printed_does_not_hold_up_the_deadline() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let names: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-    assert_eq!(names, ["bad_line", "report"]);
+    assert_eq!(names.iter().filter(|name| **name == "bad_line").count(), 1);
+    assert_eq!(names.last(), Some(&"report"));
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
