@@ -216,6 +216,7 @@ impl<T: Target> Job<T> {
             under_way: TaskTracker::new(),
             is_repeated,
             left: AtomicU64::new(0),
+            cut_short: AtomicU64::new(0),
         });
         let bad_lines = BadLines::new(Arc::clone(&settling), self.keep_going, self.console.clone());
         let progress = Progress::default();
@@ -227,7 +228,7 @@ impl<T: Target> Job<T> {
         };
         let options = options.progress(&progress).cancellation(stop.token.clone());
         let ticker = Ticker::start(watched, self.console.clone(), stop);
-        let entries = entries(receiver, settling.window.clone(), bad_lines.clone());
+        let entries = entries(receiver, Arc::clone(&settling), bad_lines.clone());
         let (decided, undelivered) = (Arc::clone(&settling), Arc::clone(&settling));
         let duplicates = self
             .destination

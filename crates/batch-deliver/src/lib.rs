@@ -51,6 +51,7 @@ pub use self::arguments::Arguments;
 /// Runs the program with these arguments. Returns the exit code: 0 all delivered, 1 something was not, 2 nothing was started, 130 interrupted.
 pub async fn run(arguments: Arguments) -> ExitCode {
     let ended = Box::pin(commands::run(arguments)).await;
+    console::print_waiting();
     if let Err(failure) = &ended {
         console::print(&format!("error: {failure}"));
     }

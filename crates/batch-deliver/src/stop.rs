@@ -3,16 +3,23 @@
 #[cfg(target_os = "linux")]
 use std::fs;
 use std::future::pending;
+use std::mem;
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use tokio::signal;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind};
 use tokio_util::sync::CancellationToken;
 
+use crate::blocking::OwnRuntime;
 use crate::console::{Console, print_warnings};
+
+/// How long the end of the program waits for a terminal that may be stopped.
+const CLEARED_WITHIN: Duration = Duration::from_millis(200);
 
 /// Whether and why the delivery stops before its end. Clones share the state.
 #[derive(Debug, Clone, Default)]
@@ -59,18 +66,27 @@ impl Stop {
         }
         let stop = self.clone();
         let mut signals = Signals::listen();
-        tokio::spawn(async move {
+        // Its thread receives signals even if all others are blocked, and prints nothing itself.
+        let runtime = OwnRuntime::start().unwrap_or_default();
+        runtime.spawn(async move {
             tokio::select! {
                 () = signals.interrupt.received() => {}
                 () = signals.hang_up.received() => {}
             }
             stop.interrupt();
-            console.info("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
+            console.info_soon("stopping: waiting for the calls in flight (Ctrl-C again ends at once)");
             // A connection that ends may say so more than once.
             signals.interrupt.received().await;
-            console.clear_bar();
+            let (cleared, is_cleared) = mpsc::channel();
+            thread::spawn(move || {
+                console.clear_bar();
+                let _ = cleared.send(());
+            });
+            let _ = is_cleared.recv_timeout(CLEARED_WITHIN);
             process::exit(1);
         });
+        // It lasts as long as the program.
+        mem::forget(runtime);
     }
 
     /// Ends the delivery cleanly.

@@ -22,9 +22,19 @@ pub(crate) fn block_in_place<T>(blocking: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Runs what blocks in another thread. The task that waits for it can be dropped meanwhile. The error is that it has panicked.
+pub(crate) async fn run_blocking<T: Send + 'static>(blocking: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    if has_one_thread() {
+        return Ok(blocking());
+    }
+    task::spawn_blocking(blocking).await.map_err(io::Error::other)
+}
+
 /// A runtime with a thread of its own, until it is dropped. It continues when those of the program are blocked, as by a standard output
 /// that is not read. On a runtime with one thread it is that one.
-#[derive(Debug)]
+///
+/// The default is the runtime in which it is used.
+#[derive(Debug, Default)]
 pub(crate) struct OwnRuntime(Option<OwnThread>);
 
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use super::hidden_messages::HiddenBaseline;
 use super::simulation::{Simulation, queue};
 use super::site;
 use crate::arguments::{MoveArguments, OtherSide, Output};
+use crate::blocking::run_blocking;
 use crate::connection::{Connection, can_be_renewed};
 use crate::console::{Console, counted, grouped, rate, time};
 use crate::outcome::{CommandOutcome, Failure};
@@ -154,11 +155,17 @@ pub(super) async fn tell(
     loop {
         ticks.tick().await;
         let figures = progress.figures();
-        if !console.is_json() {
-            console.info(&format!("{} {verb}", counted(figures.deleted, "message")));
-        }
+        let words = format!("{} {verb}", counted(figures.deleted, "message"));
         let event = json!({"event": "progress", verb: figures.deleted, "held": figures.held});
-        if let Err(error) = console.emit(&event) {
+        let console = console.clone();
+        let print = move || {
+            if !console.is_json() {
+                console.info(&words);
+            }
+            console.emit(&event)
+        };
+        // Messages are moved meanwhile.
+        if let Err(error) = run_blocking(print).await.flatten() {
             return Failure::Failed(format!("the progress cannot be written: {error}"));
         }
     }

@@ -167,7 +167,7 @@ async fn export(arguments: WorkerArguments) -> Result<CommandOutcome, Failure> {
         format,
         part_bytes: of_segments.part_bytes,
         checkpoints,
-        console: arguments.output.console().without_bar(),
+        console: arguments.output.console().of_worker(),
     };
     Box::pin(work(&exporter.checked()?, arguments.activity, arguments.heartbeat)).await
 }

@@ -1,18 +1,21 @@
 //! The output of the program: text on the standard error, JSON on the standard output.
 
 mod figures;
+mod waiting;
 mod warnings;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+use self::waiting::WaitingLines;
 use crate::outcome::Failure;
 
 pub(crate) use self::figures::{counted, dollars, grouped, lossy_words, rate, size, time};
@@ -29,6 +32,9 @@ const WIDE: usize = 60;
 const PERCENTAGE: usize = 7;
 const SPINNER: usize = 3;
 
+/// The lines of this process that wait.
+static WAITING: WaitingLines<Console> = WaitingLines::new();
+
 /// The output of the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
@@ -37,6 +43,8 @@ pub(crate) struct Console {
     is_bar_shown: Arc<AtomicBool>,
     is_json: bool,
     is_quiet: bool,
+    /// Whether lines are waited for until they are printed.
+    waits: bool,
     /// Whether an event could not be printed.
     is_closed: Arc<AtomicBool>,
 }
@@ -50,13 +58,19 @@ impl Console {
             is_bar_shown: Arc::default(),
             is_json,
             is_quiet,
+            waits: true,
             is_closed: Arc::default(),
         }
     }
 
-    /// The same without a bar, for a worker, whose end is not known.
-    pub(crate) fn without_bar(self) -> Self {
-        Self { bar: None, ..self }
+    /// The same for a worker: without a bar, because its end is not known, and without waiting for lines, because its heartbeats would keep
+    /// a shard meanwhile that others could deliver.
+    pub(crate) fn of_worker(self) -> Self {
+        Self {
+            bar: None,
+            waits: false,
+            ..self
+        }
     }
 
     pub(crate) fn bar(&self) -> Option<&ProgressBar> {
@@ -119,8 +133,35 @@ impl Console {
         }
     }
 
-    /// Prints one line, even if the program is quiet.
+    /// Prints one line, even if the program is quiet. Blocks while the standard error is not read, except in a worker.
     pub(crate) fn warn(&self, words: &str) {
+        if !self.waits {
+            return self.warn_soon(words);
+        }
+        let _printing = WAITING.print(Self::print);
+        self.print(words);
+    }
+
+    /// Prints one line soon, unless the program is quiet.
+    pub(crate) fn info_soon(&self, words: &str) {
+        if !self.is_quiet {
+            self.warn_soon(words);
+        }
+    }
+
+    /// Prints one line soon, even if the program is quiet: for tasks of which others wait, which a standard error that is not read must
+    /// not hold up.
+    pub(crate) fn warn_soon(&self, words: &str) {
+        #[cfg(test)]
+        if crate::fleet::says(words) {
+            return;
+        }
+        if WAITING.add(self, words) {
+            thread::spawn(print_waiting);
+        }
+    }
+
+    fn print(&self, words: &str) {
         match &self.bar {
             // A bar that is not shown yet would be drawn behind the line.
             Some(bar) if self.is_bar_shown.load(Relaxed) => bar.suspend(|| print(words)),
@@ -138,12 +179,20 @@ impl Console {
         self.report(event)
     }
 
-    /// Prints an event as JSON, with `--json`.
+    /// Prints an event as JSON, with `--json`. Blocks while the standard output is not read.
     pub(crate) fn emit(&self, event: &Value) -> io::Result<()> {
+        self.emit_while(|| true, event)
+    }
+
+    /// Prints an event as JSON, with `--json`, if this holds when no other event is being printed.
+    pub(crate) fn emit_while(&self, holds: impl FnOnce() -> bool, event: &Value) -> io::Result<()> {
         if !self.is_json {
             return Ok(());
         }
         let mut output = standard_output();
+        if !holds() {
+            return Ok(());
+        }
         let printed = writeln!(output, "{event}").and_then(|()| output.flush());
         printed.inspect_err(|_| self.is_closed.store(true, Relaxed))
     }
@@ -158,6 +207,11 @@ impl Console {
         let printed = self.emit(event);
         printed.map_err(|error| Failure::Failed(format!("the report cannot be written: {error}")))
     }
+}
+
+/// Prints the lines that wait.
+pub(crate) fn print_waiting() {
+    drop(WAITING.print(Console::print));
 }
 
 /// Prints one line. Everything that the program says on the standard error goes through here, so that no name and no answer of a

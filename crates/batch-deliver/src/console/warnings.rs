@@ -79,14 +79,14 @@ impl<S: Subscriber, F: Fn() -> bool + 'static> Layer<S> for Advice<F> {
             let value = format!("{value:?}");
             let code = value.trim_matches('"');
             if NOT_THERE.iter().any(|known| code.ends_with(known)) {
-                self.console.warn(GONE);
+                self.console.warn_soon(GONE);
             }
             // A lookup is named before the code.
             let is_expired = EXPIRED.iter().any(|expired| code.ends_with(expired));
             if is_expired && (self.expired)() {
-                self.console.warn(GET_OTHERS);
+                self.console.warn_soon(GET_OTHERS);
             } else if is_expired || code.starts_with(NO_CREDENTIALS) {
-                self.console.warn(RENEW);
+                self.console.warn_soon(RENEW);
             }
         });
     }
@@ -124,6 +124,6 @@ impl Write for Event<'_> {
 
 impl Drop for Event<'_> {
     fn drop(&mut self) {
-        self.console.warn(String::from_utf8_lossy(&self.text).trim());
+        self.console.warn_soon(String::from_utf8_lossy(&self.text).trim());
     }
 }

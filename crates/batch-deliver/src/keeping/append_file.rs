@@ -199,6 +199,7 @@ impl AppendFile {
     }
 
     /// Writes a line.
+    #[cfg(test)]
     pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
         self.append(&[line, b"\n"].concat())
     }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::settlement::Settlement;
 use super::window::BadLine;
+use crate::blocking::run_blocking;
 use crate::console::{Console, counted};
 use crate::source::ReadFailure;
 
@@ -125,17 +126,25 @@ impl BadLines {
         let (name, line) = (&self.settling.names[origin.place.input], origin.place.line);
         let count = self.count.fetch_add(1, Relaxed) + 1;
         let is_last = count > self.tolerated;
-        if self.is_shown(origin.place.input, is_last) {
-            self.console.warn(&format!("{name}:{line}: {flaw}"));
-        }
+        let shown = self.is_shown(origin.place.input, is_last);
+        let words = shown.then(|| format!("{name}:{line}: {flaw}"));
         let event =
             json!({"event": "bad_line", "file": name, "line": line, "column": flaw.column, "reason": flaw.reason});
-        // A closed output ends the program at the next report.
-        let _ = self.console.emit(&event);
         if is_last {
             self.settling.stopped_at(&bad_line);
         }
         self.settling.bad_line(bad_line).await;
+        let console = self.console.clone();
+        if words.is_some() || console.is_json() {
+            // Other tasks of the delivery continue while an output is not read. One that is closed ends the program at the next report.
+            let print = move || {
+                if let Some(words) = words {
+                    console.warn(&words);
+                }
+                let _ = console.emit(&event);
+            };
+            let _ = run_blocking(print).await;
+        }
         if is_last { Err(InputEnd::BadLine(count)) } else { Ok(()) }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Settlement {
     pub(crate) is_repeated: bool,
     /// Entries and bad lines that are left to another run.
     pub(crate) left: AtomicU64,
+    /// Entries whose attempts were cut short, by the end of the delivery.
+    pub(crate) cut_short: AtomicU64,
 }
 
 impl Settlement {
@@ -47,8 +49,11 @@ impl Settlement {
         match (&self.failed, disposition) {
             (Some(failed), Disposition::ConditionFailed) => {
                 let (settling, failed) = (Arc::clone(self), Arc::clone(failed));
-                self.under_way
-                    .spawn(async move { settling.settle_failed(&origin, &failed).await });
+                let held = failed.hold(origin.text.as_ref().map_or(0, |text| text.len()));
+                self.under_way.spawn(async move {
+                    settling.settle_failed(&origin, &failed).await;
+                    drop(held);
+                });
             }
             _ => self.settle(&origin),
         }
@@ -115,6 +120,8 @@ impl Settlement {
     }
 
     async fn settle_undelivered(&self, origin: &Origin, undelivered: &UndeliveredEntry) {
+        self.cut_short
+            .fetch_add(u64::from(undelivered.was_cut_short()), Relaxed);
         let is_left = self.is_left_to_the_next_run(undelivered);
         if is_left
             && undelivered.may_have_been_delivered

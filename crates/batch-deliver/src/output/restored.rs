@@ -1,5 +1,7 @@
 //! A file that was removed while it was written.
 
+#[cfg(unix)]
+use std::fs;
 use std::fs::File;
 use std::io;
 #[cfg(unix)]
@@ -7,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use super::kind::sync_folder_of;
+use super::kind::{folder_of, sync_folder_of};
 
 /// Writes a file that has no name again, under the name that it had or one like it, and returns that. Returns nothing if it has another name.
 #[cfg(unix)]
@@ -19,7 +21,7 @@ pub(crate) fn restored(file: &File, path: &Path) -> io::Result<Option<PathBuf>> 
     }
     let mut options = File::options();
     options.create_new(true).write(true).mode(metadata.mode() & 0o777);
-    let mut number = 0;
+    let (mut number, mut has_folders) = (0, false);
     let (mut new, name) = loop {
         let mut name = path.to_owned().into_os_string();
         if number > 0 {
@@ -28,6 +30,11 @@ pub(crate) fn restored(file: &File, path: &Path) -> io::Result<Option<PathBuf>> 
         match options.open(&name) {
             Ok(new) => break (new, PathBuf::from(name)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            // Its folders may have been removed with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !has_folders => {
+                fs::create_dir_all(folder_of(path))?;
+                has_folders = true;
+            }
             Err(error) => return Err(error),
         }
     };

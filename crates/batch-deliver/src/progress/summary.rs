@@ -91,10 +91,10 @@ impl Summary {
 
     /// Notes in the journal that all failures are reported, if the whole is done. Otherwise the run that does the rest reports them once more.
     async fn reported(&self, outcome: CommandOutcome) -> Result<(), Failure> {
-        let Some(journal) = self.settling.journal.as_ref().filter(|_| self.report.finished) else {
+        let Some(journal) = &self.settling.journal else {
             return Ok(());
         };
-        if outcome == CommandOutcome::Interrupted || self.journal_error.is_some() {
+        if outcome == CommandOutcome::Interrupted || self.is_unfinished() {
             return Ok(());
         }
         let reported = journal.reported().await;
@@ -397,9 +397,12 @@ impl Summary {
         };
         let handed_back = self.handed_back();
         let earlier = &self.settling.earlier;
+        let mut report = json!(self.report);
+        // To the library an input is finished when it is read.
+        report["finished"] = json!(self.report.finished && self.settling.cut_short.load(Relaxed) == 0);
         json!({
             "event": "report",
-            "report": self.report,
+            "report": report,
             "bad_lines": self.bad_lines.count(),
             "dropped": {"equal": self.duplicates.equal, "different": self.duplicates.different},
             "values_with_line_breaks": self.line_breaks.as_ref().map_or(0, |line_breaks| line_breaks.values),

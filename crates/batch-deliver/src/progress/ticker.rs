@@ -1,6 +1,7 @@
 //! Prints the figures at intervals.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::estimate::{self, ProgressEstimate};
+use crate::blocking::OwnRuntime;
 use crate::console::{Console, grouped, rate, time};
 use crate::sink::{Progress, Snapshot};
 use crate::source::Counts;
@@ -30,22 +32,34 @@ pub(crate) struct WatchedDelivery {
     pub(crate) every: Duration,
 }
 
-/// Prints the progress of the delivery until it is dropped.
-pub(crate) struct Ticker(JoinHandle<()>);
+/// Prints the progress of the delivery until it is dropped, in a thread of its own: while an output is not read, it waits with the newest
+/// figures, and the delivery does not.
+pub(crate) struct Ticker {
+    ticking: JoinHandle<()>,
+    has_ended: Arc<AtomicBool>,
+    _runtime: OwnRuntime,
+}
 
 impl Ticker {
     pub(crate) fn start(watched: WatchedDelivery, console: Console, stop: Stop) -> Self {
-        Self(tokio::spawn(tick(watched, console, stop)))
+        let runtime = OwnRuntime::start().unwrap_or_default();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        Self {
+            ticking: runtime.spawn(tick(watched, console, stop, Arc::clone(&has_ended))),
+            has_ended,
+            _runtime: runtime,
+        }
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.0.abort();
+        self.has_ended.store(true, Relaxed);
+        self.ticking.abort();
     }
 }
 
-async fn tick(watched: WatchedDelivery, console: Console, stop: Stop) {
+async fn tick(watched: WatchedDelivery, console: Console, stop: Stop, has_ended: Arc<AtomicBool>) {
     if console.is_quiet() && !console.is_json() {
         return;
     }
@@ -64,8 +78,11 @@ async fn tick(watched: WatchedDelivery, console: Console, stop: Stop) {
             bar.set_position(figures.done);
             bar.set_message(words());
         } else if console.is_json() {
+            // The report is the last event, even if both have waited for the reader of the others.
+            let event = figures.event(watched.total);
+            let emitted = console.emit_while(|| !has_ended.load(Relaxed), &event);
             // If the standard output is closed, the delivery stops.
-            if console.emit(&figures.event(watched.total)).is_err() {
+            if emitted.is_err() {
                 stop.token.cancel();
                 return;
             }

@@ -21,24 +21,27 @@ pub(crate) trait Attempts: Sync {
         stop: Stop,
     ) -> impl Future<Output = Result<ShardResult, ShardResult>> + Send;
 
-    /// Delivers what was handed out. Its answer is printed.
+    /// Delivers what was handed out.
     fn attempt(&self, input: &str, stop: Stop) -> impl Future<Output = ShardResult> + Send {
         async move {
-            let answer = match serde_json::from_str(input) {
+            match serde_json::from_str(input) {
                 Ok(shard) => self.deliver_shard(&shard, stop).await.unwrap_or_else(|answer| answer),
                 Err(error) => ShardResult::no_shard(error),
-            };
-            match &answer {
-                ShardResult::Delivered(counts) => {
-                    let event = json!({"event": "shard", "counts": counts});
-                    // The answer has the counts, too.
-                    let _ = self.console().emit(&event);
-                }
-                ShardResult::Failed { error, cause, .. } => {
-                    self.console().warn(&format!("the shard has failed: {error}: {cause}"));
-                }
             }
-            answer
+        }
+    }
+
+    /// Prints the answer for a shard.
+    fn print(&self, answer: &ShardResult) {
+        match answer {
+            ShardResult::Delivered(counts) => {
+                let event = json!({"event": "shard", "counts": counts});
+                // The answer has the counts, too.
+                let _ = self.console().emit(&event);
+            }
+            ShardResult::Failed { error, cause, .. } => {
+                self.console().warn(&format!("the shard has failed: {error}: {cause}"));
+            }
         }
     }
 }

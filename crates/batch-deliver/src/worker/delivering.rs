@@ -48,7 +48,7 @@ impl<T: Target> Worker<T> {
         checkpoints: Option<Location>,
         tables: Option<SegmentSource<T::Entry>>,
     ) -> Result<Self, Failure> {
-        job.console = job.console.without_bar();
+        job.console = job.console.of_worker();
         for (place, option) in [(&dead_letters, "--dead-letters"), (&checkpoints, "--checkpoints")] {
             if let Some(place) = place {
                 place.create_folder(option)?;

@@ -43,6 +43,7 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<CommandOutcome, Fai
         let stop = Stop::default();
         let _timer = cancel_after(time, stop.clone());
         let answer = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
+        worker.print(&answer);
         match answer {
             ShardResult::Delivered(counts) => Ok(counts),
             ShardResult::Failed { error, cause, .. } => Err(Diagnostic {

@@ -38,6 +38,8 @@ pub(crate) async fn work<W: Attempts>(
         // The shard belongs to this worker until its answer has arrived, so the heartbeats continue.
         activity.answer(task, &answer).await;
         drop(heartbeats);
+        // It is answered for first: a standard output that is not read would keep the shard.
+        worker.print(&answer);
         if let Some(fault) = answer.fault_of_worker() {
             // Otherwise it would take one shard after another and fail them all.
             return Err(Failure::Failed(format!("the worker ends: {fault}")));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::UNIX_EPOCH;
 
-use aws_batch_simulator::Capacity;
+use aws_batch_simulator::{Capacity, InjectedFault};
 use serde_json::{Value, json};
 
 #[cfg(unix)]
@@ -80,6 +80,31 @@ fn what_a_killed_run_gave_up_is_named_by_the_run_that_ends_and_by_no_later_one()
         next.expect(0, "0 delivered");
         assert!(!next.stderr.contains("a.jsonl:2"), "{}", next.stderr);
     }
+}
+
+#[test]
+fn what_a_run_gave_up_before_its_deadline_is_named_by_the_run_that_sends_the_rest() {
+    let (folder, served) = (Folder::new(), Served::new(1e6));
+    let large = json!({"id": 1_000_000, "text": "x".repeat(500_000)});
+    folder.write("a.jsonl", format!("{large}\n{}", items(0..3)));
+    served
+        .table
+        .script(std::iter::repeat_n(InjectedFault::Throttle, 1_000_000));
+    let load = format!(
+        "load --table items {} --json --resume state a.jsonl",
+        served.arguments()
+    );
+    // It has read all, and sends nothing of the rest.
+    let first = folder.run(&format!("{load} --deadline 1s"));
+    first.expect(1, "a.jsonl:1: ").expect(1, "run the same command again");
+    assert_eq!(first.report()["report"]["finished"], false);
+    served.table.script([]);
+    let last = folder.run(&load);
+    last.expect(1, "3 delivered")
+        .expect(1, "earlier runs gave up 1 entry")
+        .expect(1, "a.jsonl:1: ");
+    assert_eq!(last.report()["report"]["finished"], true);
+    folder.run(&load).expect(0, "0 delivered");
 }
 
 #[test]

@@ -59,6 +59,8 @@ mod spool;
 mod summary;
 mod tables;
 mod trouble;
+#[cfg(unix)]
+mod unread;
 mod values;
 mod vectors;
 #[cfg(unix)]

@@ -361,12 +361,14 @@ fn messages_that_were_drained_to_a_file_that_is_removed_or_replaced_are_in_anoth
     assert_eq!(drained(rename, "out.jsonl.old", words), all);
 }
 
-#[test]
-fn dead_letters_whose_file_is_removed_are_in_another_one() {
+/// Loads into a table that refuses all items, does this when all are dead letters. They must be there in the end.
+fn dead_letters_after(name: &str, act: fn(&Path)) {
     let (folder, served) = (Folder::new(), Served::new(1e6));
     served.table.poison(|_| true);
+    let path = folder.path(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut command = folder.command(&format!(
-        "load --table items {} --dead-letter dead -",
+        "load --table items {} --dead-letter {name} -",
         served.arguments()
     ));
     let child = command
@@ -377,16 +379,24 @@ fn dead_letters_whose_file_is_removed_are_in_another_one() {
     let mut child = child.unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(items(0..3).as_bytes()).unwrap();
-    let has_all = || fs::read_to_string(folder.path("dead")).is_ok_and(|text| text.lines().count() == 3);
+    let has_all = || fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == 3);
     until_there("dead", || has_all().then_some(()));
-    fs::remove_file(folder.path("dead")).unwrap();
+    act(&path);
     drop(input);
-    let run = Run::from(child.wait_with_output().unwrap());
-    run.expect(1, "dead can no longer be written, so the delivery was stopped: it was removed while it was written: what it had is in dead");
+    let words =
+        "can no longer be written, so the delivery was stopped: it was removed while it was written: what it had is in";
+    Run::from(child.wait_with_output().unwrap()).expect(1, &format!("{name} {words} {name}"));
     assert_eq!(
-        folder.read("dead").lines().collect::<BTreeSet<_>>(),
+        folder.read(name).lines().collect::<BTreeSet<_>>(),
         items(0..3).lines().collect()
     );
+}
+
+#[test]
+fn dead_letters_whose_file_is_removed_are_in_another_one() {
+    dead_letters_after("dead", |path| fs::remove_file(path).unwrap());
+    let remove_folders = |path: &Path| fs::remove_dir_all(path.ancestors().nth(2).unwrap()).unwrap();
+    dead_letters_after("folder/of/dead", remove_folders);
 }
 
 #[test]

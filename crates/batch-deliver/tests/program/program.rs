@@ -100,7 +100,7 @@ pub(crate) fn interrupt(child: &Child) {
 }
 
 /// How long is waited for what another process is to do.
-const LONGEST_WAIT: Duration = Duration::from_mins(3);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_mins(3);
 
 /// Looks again and again until something is there, which is named in case that it never is.
 #[track_caller]

@@ -1,6 +1,6 @@
 //! Messages that are moved from a queue to another, or back from a dead-letter queue.
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use aws_batch_simulator::{Faults, InjectedFault, Latency, Queue, QueueOptions, Record, Server, Simulator};
@@ -71,9 +71,13 @@ impl Queues {
         self.folder.run(&self.arguments(arguments))
     }
 
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        self.folder.command(&self.arguments(arguments))
+    }
+
     /// The program while it runs, with pipes for its outputs.
     pub(crate) fn started(&self, arguments: &str) -> Child {
-        let mut command = self.folder.command(&self.arguments(arguments));
+        let mut command = self.command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn start(folder: &Folder, activity: &Activity, rate: u32, arguments: 
     command(folder, activity, rate, arguments).spawn().unwrap()
 }
 
-fn command(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Command {
+pub(crate) fn command(folder: &Folder, activity: &Activity, rate: u32, arguments: &str) -> Command {
     bare(folder, activity, &format!("--simulate {rate} {arguments}"))
 }
 
