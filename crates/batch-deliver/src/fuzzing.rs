@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_fuzzing_has_kept_holds() {
-        let targets: [(&str, fn(&[u8])); 2] = [("inputs", inputs), ("journals", journals)];
+        let targets = [("inputs", inputs as fn(&[u8])), ("journals", journals)];
         for (target, run) in targets {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../../fuzz/corpus")
