@@ -5,8 +5,8 @@ use std::fmt::{self, Display};
 use serde::Serialize;
 use serde::ser::{self, Serializer};
 
-/// What of a value tells one `null` from another: how many values are in a `Some`, and how many numbers are not finite. `None` if the
-/// value cannot be serialized.
+/// In what a value differs from others with the same `null`s: how many values are in a `Some`, and how many numbers are not finite. `None`
+/// if the value cannot be serialized.
 pub(super) fn nulls<V: Serialize>(value: &V) -> Option<(usize, usize)> {
     let mut nulls = Nulls::default();
     value.serialize(&mut nulls).ok()?;

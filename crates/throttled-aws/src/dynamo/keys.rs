@@ -52,7 +52,7 @@ impl Keys {
         Some(Place::new(hash(item.get(&self.partition)?), sort))
     }
 
-    /// The position of what a query reads; `None` if it does not say of which partition key.
+    /// The position of what a query reads; `None` if its partition key is not known.
     pub(super) fn place_of_query(&self, query: &Value) -> Option<Place> {
         Some(Place::new(hash(partition_value(query, &self.partition)?), 0))
     }
