@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
+use tokio_util::sync::CancellationToken;
 
 use super::hidden_messages::HiddenBaseline;
 use super::simulation::{Simulation, queue};
@@ -158,11 +159,14 @@ pub(super) async fn tell(
         let words = format!("{} {verb}", counted(figures.deleted, "message"));
         let event = json!({"event": "progress", verb: figures.deleted, "held": figures.held});
         let console = console.clone();
+        // When the job ends, what still waits for the reader is left out: the report is the last event.
+        let ended = CancellationToken::new();
+        let _ended = ended.clone().drop_guard();
         let print = move || {
-            if !console.is_json() {
+            if !console.is_json() && !ended.is_cancelled() {
                 console.info(&words);
             }
-            console.emit(&event)
+            console.emit_while(|| !ended.is_cancelled(), &event)
         };
         // Messages are moved meanwhile.
         if let Err(error) = run_blocking(print).await.flatten() {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::settlement::Settlement;
 use super::window::BadLine;
@@ -137,11 +138,14 @@ impl BadLines {
         let console = self.console.clone();
         if words.is_some() || console.is_json() {
             // Other tasks of the delivery continue while an output is not read. One that is closed ends the program at the next report.
+            // The report is the last event.
+            let ended = CancellationToken::new();
+            let _ended = ended.clone().drop_guard();
             let print = move || {
                 if let Some(words) = words {
                     console.warn(&words);
                 }
-                let _ = console.emit(&event);
+                let _ = console.emit_while(|| !ended.is_cancelled(), &event);
             };
             let _ = run_blocking(print).await;
         }
