@@ -37,6 +37,16 @@ pub(crate) struct StoredEntry {
     pub(crate) cause: Option<String>,
 }
 
+impl StoredEntry {
+    /// The same as one of this kind. The checksum does not include the cause, and one without would not look refused.
+    pub(super) fn of_kind(mut self, kind: EntryKind) -> Self {
+        if kind == EntryKind::Refused {
+            self.cause.get_or_insert_with(|| "the cause is damaged".to_owned());
+        }
+        self
+    }
+}
+
 /// The checksum of an entry, by which damage of the device is recognized.
 pub(super) fn checksum(number: u64, spooled_at: i64, form: i64, json: &[u8]) -> i32 {
     let mut hasher = crc32fast::Hasher::new();
@@ -132,7 +142,7 @@ pub(super) fn read(
             Err(error) if is_damage(&error) => None,
             Err(error) => return Err(error),
         };
-        let Some(entry) = entry else {
+        let Some(entry) = entry.map(|entry| entry.of_kind(kind)) else {
             read.damage = Some(Damage::Changed(least));
             break;
         };

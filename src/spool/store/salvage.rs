@@ -138,7 +138,8 @@ impl Salvage {
             return Ok(by_database);
         }
         let place = self.found()?.get(&(kind == EntryKind::Refused, number)).copied();
-        place.map_or(Ok(None), |place| self.pages.entry(place))
+        let entry = place.map_or(Ok(None), |place| self.pages.entry(place))?;
+        Ok(entry.map(|entry| entry.of_kind(kind)))
     }
 
     fn found(&mut self) -> io::Result<&CellPlaces> {
