@@ -81,6 +81,11 @@ impl Console {
         self.is_json
     }
 
+    /// Whether printing waits for the reader.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
+    }
+
     pub(crate) fn is_quiet(&self) -> bool {
         self.is_quiet
     }
@@ -156,8 +161,9 @@ impl Console {
         if crate::fleet::says(words) {
             return;
         }
-        if WAITING.add(self, words) {
-            thread::spawn(print_waiting);
+        if WAITING.add(self, words) && thread::Builder::new().spawn(print_waiting).is_err() {
+            // No thread can be made at the moment.
+            print_waiting();
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::settlement::Settlement;
@@ -92,7 +94,12 @@ pub(crate) struct BadLines {
     count: Arc<AtomicU64>,
     shown: Arc<Mutex<ShownLines>>,
     console: Console,
+    /// Whether the event of a line waits for a reader, in a worker. Those of later lines are left out meanwhile.
+    is_unread: Arc<AtomicBool>,
 }
+
+/// How long a worker waits for the reader of its standard output.
+const READER_TAKES: Duration = Duration::from_secs(1);
 
 impl BadLines {
     /// Skips up to `tolerated` bad lines.
@@ -103,6 +110,7 @@ impl BadLines {
             count: Arc::default(),
             shown: Arc::default(),
             console,
+            is_unread: Arc::default(),
         }
     }
 
@@ -135,20 +143,38 @@ impl BadLines {
             self.settling.stopped_at(&bad_line);
         }
         self.settling.bad_line(bad_line).await;
-        let console = self.console.clone();
-        if words.is_some() || console.is_json() {
-            // Other tasks of the delivery continue while an output is not read. One that is closed ends the program at the next report.
-            // The report is the last event.
-            let ended = CancellationToken::new();
-            let _ended = ended.clone().drop_guard();
-            let print = move || {
-                if let Some(words) = words {
-                    console.warn(&words);
-                }
-                let _ = console.emit_while(|| !ended.is_cancelled(), &event);
-            };
-            let _ = run_blocking(print).await;
-        }
+        self.print(words, event).await;
         if is_last { Err(InputEnd::BadLine(count)) } else { Ok(()) }
+    }
+
+    /// Prints the words, and the event with `--json`. Other tasks of the delivery continue while an output is not read. One that is closed
+    /// ends the program at the next report, which is the last event.
+    async fn print(&self, words: Option<String>, event: Value) {
+        let console = self.console.clone();
+        let ended = CancellationToken::new();
+        let _ended = ended.clone().drop_guard();
+        if console.waits() {
+            if words.is_some() || console.is_json() {
+                let print = move || {
+                    if let Some(words) = words {
+                        console.warn(&words);
+                    }
+                    let _ = console.emit_while(|| !ended.is_cancelled(), &event);
+                };
+                let _ = run_blocking(print).await;
+            }
+            return;
+        }
+        if let Some(words) = words {
+            console.warn(&words);
+        }
+        if console.is_json() && !self.is_unread.swap(true, Relaxed) {
+            let is_unread = Arc::clone(&self.is_unread);
+            let print = move || {
+                let _ = console.emit_while(|| !ended.is_cancelled(), &event);
+                is_unread.store(false, Relaxed);
+            };
+            let _ = timeout(READER_TAKES, run_blocking(print)).await;
+        }
     }
 }

@@ -24,16 +24,23 @@ pub(super) fn at<'a>(text: &'a str, pointer: &str) -> Option<&'a str> {
     Some(value)
 }
 
+/// The most levels of lists and objects that are compared.
+const DEEPEST: usize = 128;
+
 /// Whether the value is what a person has given as this text: of a string its content, of others their JSON.
 pub(super) fn is_given_as(found: &str, given: &str) -> bool {
     match read::<String>(found) {
         Some(text) => text == given,
-        None => value(given).is_some_and(|given| are_equal(found, given)),
+        None => value(given).is_some_and(|given| are_equal(found, given, DEEPEST)),
     }
 }
 
-/// Whether two values are equal, numbers exactly, and objects whatever the order of their members. No deeper than both of them are.
-fn are_equal(one: &str, other: &str) -> bool {
+/// Whether two values are equal, numbers exactly, and objects whatever the order of their members. Those with more levels than these are
+/// not.
+fn are_equal(one: &str, other: &str, levels: usize) -> bool {
+    let Some(within) = levels.checked_sub(1) else {
+        return false;
+    };
     match (one.as_bytes(), other.as_bytes()) {
         ([b'{', ..], [b'{', ..]) => both::<BTreeMap<String, &RawValue>>(one, other).is_some_and(|(one, other)| {
             let same_names = one.keys().eq(other.keys());
@@ -41,7 +48,7 @@ fn are_equal(one: &str, other: &str) -> bool {
                 && one
                     .values()
                     .zip(other.values())
-                    .all(|(one, other)| are_equal(one.get(), other.get()))
+                    .all(|(one, other)| are_equal(one.get(), other.get(), within))
         }),
         ([b'[', ..], [b'[', ..]) => both::<Vec<&RawValue>>(one, other).is_some_and(|(one, other)| {
             let same_length = one.len() == other.len();
@@ -49,7 +56,7 @@ fn are_equal(one: &str, other: &str) -> bool {
                 && one
                     .iter()
                     .zip(&other)
-                    .all(|(one, other)| are_equal(one.get(), other.get()))
+                    .all(|(one, other)| are_equal(one.get(), other.get(), within))
         }),
         ([b'"', ..], [b'"', ..]) => both::<String>(one, other).is_some_and(|(one, other)| one == other),
         ([b'-' | b'0'..=b'9', ..], [b'-' | b'0'..=b'9', ..]) => {

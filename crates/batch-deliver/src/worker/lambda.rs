@@ -9,7 +9,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attempts::Attempts;
 use super::shard_result::ShardResult;
-use crate::console::print_warnings;
+use crate::blocking::run_blocking;
+use crate::console::{print_waiting, print_warnings};
 use crate::outcome::{CommandOutcome, Failure};
 use crate::sink::GRACE;
 use crate::stop::Stop;
@@ -44,6 +45,8 @@ pub(super) async fn serve<W: Attempts>(worker: &W) -> Result<CommandOutcome, Fai
         let _timer = cancel_after(time, stop.clone());
         let answer = Box::pin(worker.attempt(&event.payload.to_string(), stop)).await;
         worker.print(&answer);
+        // The environment may be frozen from the answer to the next invocation.
+        let _ = run_blocking(print_waiting).await;
         match answer {
             ShardResult::Delivered(counts) => Ok(counts),
             ShardResult::Failed { error, cause, .. } => Err(Diagnostic {

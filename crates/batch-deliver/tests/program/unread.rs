@@ -133,7 +133,7 @@ fn a_deadline_ends_a_delivery_whose_standard_output_is_not_read_and_the_report_c
 fn a_bad_line_that_cannot_be_printed_does_not_hold_up_the_deadline() {
     let (folder, served, output) = (Folder::new(), Served::new(1e6), UnreadPipe::full());
     folder.write("a.jsonl", format!("{}oops\n{}", items([0]), items(1..3)));
-    let load = "load --table items --json --every 100ms --keep-going 1 --deadline 1s a.jsonl";
+    let load = "load --table items --json --every 1h --keep-going 1 --deadline 5s a.jsonl";
     let command = folder.command(&format!("{load} {}", served.arguments()));
     let mut child = started(command, output.output(), Stdio::piped());
     wait_for(&lines(child.stderr.take().unwrap()), "1 delivered");
@@ -211,11 +211,12 @@ fn messages_are_moved_while_the_standard_output_is_not_read() {
 #[test]
 fn a_shard_is_answered_for_while_the_outputs_of_its_worker_are_not_read() {
     let (folder, output, errors) = (Folder::new(), UnreadPipe::full(), UnreadPipe::full());
-    folder.write("a.jsonl", items(0..3));
+    folder.write("a.jsonl", format!("{}oops\noops\n{}", items(0..3), items(3..4)));
     let activity = Activity::new([shard("a.jsonl", 0, folder.read("a.jsonl").len())]);
-    let command = worker::command(&folder, &activity, 1_000_000, "--json --every 1ms");
+    let options = "--json --every 1ms --keep-going 2 --dead-letters dead";
+    let command = worker::command(&folder, &activity, 1_000_000, options);
     let mut child = started(command, output.output(), errors.output());
-    assert_eq!(activity.answer().1["delivered"], 3);
+    assert_eq!(activity.answer().1["delivered"], 4);
     assert_eq!(ended_by_signals(&mut child), Some(1));
 }
 

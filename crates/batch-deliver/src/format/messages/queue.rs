@@ -117,13 +117,13 @@ struct MessageEnvelope<'a> {
 #[derive(Deserialize)]
 struct SystemAttributes {
     #[serde(rename = "AWSTraceHeader")]
-    trace_header: SystemAttribute,
+    trace_header: Option<SystemAttribute>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct SystemAttribute {
-    string_value: String,
+    string_value: Option<String>,
 }
 
 /// The attributes that a queue gives to a message.
@@ -147,7 +147,7 @@ impl<'a> From<MessageEnvelope<'a>> for MessageFields<'a> {
             dedup_id: message.message_deduplication_id.or(of_queue.message_deduplication_id),
             delay: message.delay_seconds,
             trace_header: sent
-                .map(|sent| sent.trace_header.string_value)
+                .and_then(|sent| sent.trace_header?.string_value)
                 .or(of_queue.trace_header),
         }
     }
@@ -220,6 +220,7 @@ fn at_fault(members: &BTreeMap<String, &RawValue>) -> Flaw {
             "delay" | "DelaySeconds" => "a whole number of seconds",
             "attributes" | "MessageAttributes" => "an object, with each name once",
             "Attributes" => "an object, whose members are strings",
+            "MessageSystemAttributes" => "an object, whose `AWSTraceHeader` has a string as its `StringValue`",
             _ if has_body => return Flaw::new(format!("{} is not known: {MEMBERS}", shortened(name))),
             // Of an object that is not a message, the names may be content.
             _ => continue,
@@ -331,6 +332,14 @@ mod tests {
             let trace = &attributes[&MessageSystemAttributeNameForSends::AwsTraceHeader];
             assert_eq!((trace.data_type(), trace.string_value()), ("String", Some("Root=1")));
         }
+        for line in [
+            r#"{"MessageBody":"b","MessageSystemAttributes":{}}"#,
+            r#"{"MessageBody":"b","MessageSystemAttributes":{"AWSTraceHeader":{"DataType":"String"}}}"#,
+        ] {
+            assert_eq!(read(line).unwrap().message_system_attributes(), None);
+        }
+        let flaw = read(r#"{"MessageBody":"b","MessageSystemAttributes":[]}"#).unwrap_err();
+        assert!(flaw.reason.contains("`StringValue`"), "{}", flaw.reason);
         let flaw = read(r#"{"body":"b","trace_header":1}"#).unwrap_err().to_string();
         assert!(flaw.contains("`trace_header` has to be a string"), "{flaw}");
     }
