@@ -114,6 +114,7 @@ impl<E: Send + Sync + 'static> Producer<E> {
 
     /// Undelivered entries whose receipts are dropped are of no use to anything else, so they are neither kept nor reported: those of a
     /// stream that reads by them.
+    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
     pub(crate) fn ignoring_unclaimed(self) -> Self {
         self.unclaimed.ignore();
         self

@@ -72,6 +72,7 @@ impl<E> UnclaimedEntries<E> {
     }
 
     /// Neither keeps nor reports any from now on.
+    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
     pub(super) fn ignore(&self) {
         self.0.are_ignored.store(true, Relaxed);
     }
