@@ -151,7 +151,7 @@ async fn a_message_that_was_released_with_a_delay_is_waited_for_whatever_is_lost
 
 /// They say nothing about a message.
 #[tokio::test(start_paused = true)]
-async fn the_calls_of_a_dropped_stream_are_no_entries_that_nobody_learns_of() {
+async fn the_calls_of_a_dropped_stream_are_no_entries_whose_outcome_is_lost() {
     let log = Log::start();
     let simulator = Simulator::new(1);
     let queue = filled(&simulator, 1).await;

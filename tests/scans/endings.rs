@@ -133,7 +133,7 @@ async fn a_cancelled_scan_ends_and_can_be_continued() {
     assert_eq!(rest.map(Result::unwrap).count().await as u64 + settled, 200);
 }
 
-/// Pages that were not read are no entries that nobody learns of.
+/// A page that was not read is no entry whose outcome is lost.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_scan_warns_of_nothing() {
     let log = Log::start();

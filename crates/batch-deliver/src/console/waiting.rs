@@ -1,4 +1,4 @@
-//! Lines that wait to be printed, because who has them must not wait for the reader of the standard error.
+//! Lines that wait to be printed, because the task that prints them must not wait for the reader of the standard error.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
