@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_batch_delivery::Delivery;
 use aws_batch_delivery::sources::{Receive, Scan};
-use aws_batch_simulator::{Capacity, Faults, KeyType, Latency, QueueOptions, Simulator, TableOptions};
+use aws_batch_simulator::{Capacity, Faults, KeyType, Latency, QueueOptions, Simulator, Table, TableOptions};
 use futures::StreamExt;
 use futures::future::join_all;
 use proptest::prelude::*;
@@ -14,7 +14,24 @@ use crate::guarantees::entries::{message, put};
 use crate::support::cases::cases;
 use crate::support::in_flight::InFlight;
 use crate::support::paused::paused;
-use crate::support::phases::{ROUND_TRIP, after, phases, queue, works};
+use crate::support::phases::{Phase, ROUND_TRIP, Work, after, phases, queue, works};
+
+/// A table in the phase.
+fn table(phase: &Phase, work: &Work) -> (Simulator, Table) {
+    let simulator = Simulator::new(5);
+    simulator.set_latency(Latency::fixed(ROUND_TRIP));
+    let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(work.capacity()));
+    table.set_faults(phase.faults());
+    if phase.is_exhausted {
+        table.set_capacity(Capacity::per_second(0.0));
+    }
+    (simulator, table)
+}
+
+fn heal(table: &Table, work: &Work) {
+    table.set_faults(Faults::none());
+    table.set_capacity(work.capacity());
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
@@ -22,18 +39,9 @@ proptest! {
     #[test]
     fn a_delivery_ends_soon_after_the_faults_of_its_table(phase in phases(), work in works()) {
         paused(async {
-            let simulator = Simulator::new(5);
-            simulator.set_latency(Latency::fixed(ROUND_TRIP));
-            let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(work.capacity()));
-            table.set_faults(phase.faults());
-            if phase.is_exhausted {
-                table.set_capacity(Capacity::per_second(0.0));
-            }
+            let (simulator, table) = table(&phase, &work);
             let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").options(work.options());
-            let heal = || {
-                table.set_faults(Faults::none());
-                table.set_capacity(work.capacity());
-            };
+            let heal = || heal(&table, &work);
             let entries = (0..work.entries).map(|number| put(number.to_string()));
             let report = after(&phase, heal, work.bound(), delivery.deliver(entries)).await?;
             prop_assert_eq!(report.unwrap().delivered, work.entries as u64);
@@ -48,22 +56,13 @@ proptest! {
         most_in_flight in prop::option::of(1_usize..9),
     ) {
         paused(async {
-            let simulator = Simulator::new(5);
-            simulator.set_latency(Latency::fixed(ROUND_TRIP));
-            let table = simulator.table("orders", TableOptions::key("id", KeyType::S).capacity(work.capacity()));
-            table.set_faults(phase.faults());
-            if phase.is_exhausted {
-                table.set_capacity(Capacity::per_second(0.0));
-            }
+            let (simulator, table) = table(&phase, &work);
             let options = match most_in_flight {
                 Some(most) => work.options().backoff(InFlight::at_most(most)),
                 None => work.options(),
             };
             let delivery = Delivery::to_dynamo(simulator.dynamo_client(), "orders").options(options);
-            let heal = || {
-                table.set_faults(Faults::none());
-                table.set_capacity(work.capacity());
-            };
+            let heal = || heal(&table, &work);
             // Each waits for its permit behind all others.
             let deliveries = (0..work.entries % 60).map(|number| delivery.deliver([put(number.to_string())]));
             let reports = after(&phase, heal, work.bound(), join_all(deliveries)).await?;
